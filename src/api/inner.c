@@ -221,6 +221,20 @@ bool inner_deaths_are_news(const struct dn_node *node, uint32_t *known_count)
     return are_news;
 }
 
+int inner_unacknowledged(struct dn_node *node)
+{
+    struct host_process *process = node->process;
+    int found = -1;
+    fabric_look(&node->lane);
+    pthread_mutex_lock(&process->acknowledge_lock);
+    for (uint32_t rank = 0; rank < process->view.node_count && found < 0; rank++) {
+        bool is_known = process->acknowledged[rank / 64] >> (rank % 64) & 1;
+        found = group_life(&process->view, rank) == DN_DEAD && !is_known ? (int)rank : -1;
+    }
+    pthread_mutex_unlock(&process->acknowledge_lock);
+    return found;
+}
+
 bool inner_peers_all_gone(const struct dn_node *node)
 {
     return group_peers_all_gone(&node->process->view);
@@ -433,6 +447,12 @@ bool inner_want_end(const struct dn_node *node, int *status)
 
 void inner_tell_launcher(void)
 {
+    host_tell_launcher();
+}
+
+void inner_go_on(const struct dn_node *node)
+{
+    host_group_go_on(node->process->control.group);
     host_tell_launcher();
 }
 

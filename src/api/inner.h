@@ -153,6 +153,9 @@ static inline uint64_t inner_deadline_ns(uint64_t now_ns, uint64_t timeout_ns)
 /* Whether deaths have been announced beyond *known_count, which becomes their number. */
 bool inner_deaths_are_news(const struct dn_node *node, uint32_t *known_count);
 
+/* The lowest rank that has died and whose death this node has not acknowledged; -1: none. */
+int inner_unacknowledged(struct dn_node *node);
+
 /* Whether every other node has left or died; false for a group of one. */
 bool inner_peers_all_gone(const struct dn_node *node);
 
@@ -329,6 +332,9 @@ bool inner_want_end(const struct dn_node *node, int *status);
 
 /* Makes the launcher look at that now; else it does when this process ends. */
 void inner_tell_launcher(void);
+
+/* The program goes on after deaths, from now on: the launcher does not end the group for them. */
+void inner_go_on(const struct dn_node *node);
 
 /* Shows what this node wrote at `place`, in its own memory, to every other node's mirror of it.
  * In place they see it anyway. */

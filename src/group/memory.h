@@ -33,7 +33,7 @@ enum {
 #define GROUP_END_WANTED UINT32_C(0x100)
 
 #define GROUP_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
-#define GROUP_LAYOUT_VERSION 8u
+#define GROUP_LAYOUT_VERSION 9u
 
 /* The segments of a node's memory, indexed by the built-in area numbers. */
 struct group_sizes {
@@ -117,6 +117,9 @@ struct group_memory {
     /* A node's wish that the whole group ends: 0, or GROUP_END_WANTED | exit status. The
      * first wish stays. */
     _Atomic uint32_t end;
+    /* 1: the nodes' program goes on after deaths, and the launcher shall let it. Any node sets
+     * it, and it stays. */
+    _Atomic uint32_t goes_on;
 
     /* A bit for each node whose port says that somebody sleeps there: a hint that saves
      * looking at every port. The sleeper sets it, and whoever wakes the sleeper clears it. */

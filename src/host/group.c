@@ -293,6 +293,11 @@ bool host_group_end_is_wanted(const struct group_memory *group, int *status)
     return (end & ~UINT32_C(0xff)) == GROUP_END_WANTED;
 }
 
+void host_group_go_on(struct group_memory *group)
+{
+    atomic_store(&group->goes_on, 1);
+}
+
 void host_keep_from_programs(void)
 {
     uint64_t fd;

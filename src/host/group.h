@@ -67,6 +67,13 @@ bool host_group_want_end(struct group_memory *group, int status);
 /* Whether there is such a wish; if so, its status. */
 bool host_group_end_is_wanted(const struct group_memory *group, int *status);
 
+/* The same for a node's wish that the others go on after deaths. It stays. */
+void host_group_go_on(struct group_memory *group);
+static inline bool host_group_goes_on(const struct group_memory *group)
+{
+    return atomic_load(&group->goes_on) == 1;
+}
+
 /* Whether the group's constant words are what they were. Nobody follows them any more, but a node
  * that overwrote them may have overwritten anything, and no node can attach any more. */
 bool host_group_is_whole(const struct host_group *mapped);

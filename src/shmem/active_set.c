@@ -83,8 +83,9 @@ static struct active_set *add(int start, int log_stride, int size, const char *c
     return set;
 }
 
-/* The members meet. Only threads that want the same set wait here for each other. */
-static void make(struct active_set *set, const char *call)
+/* The members meet. Only threads that want the same set wait here for each other. False: a member
+ * has died. */
+static bool make(struct active_set *set, const char *call)
 {
     pthread_mutex_lock(&set->making);
     if (!atomic_load_explicit(&set->is_made, memory_order_relaxed)) {
@@ -92,10 +93,12 @@ static void make(struct active_set *set, const char *call)
                         (uint64_t)(uint32_t)set->log_stride;
         int error = inner_team_create_named(shmem_state.node, set->team.pes, (size_t)set->size,
                                             name, &set->team.dn);
-        shmem_collective_end(call, error);
-        atomic_store_explicit(&set->is_made, true, memory_order_release);
+        bool is_made = shmem_collective_end(&set->team, call, error) == 0;
+        atomic_store_explicit(&set->is_made, is_made, memory_order_release);
     }
+    bool is_made = atomic_load_explicit(&set->is_made, memory_order_relaxed);
     pthread_mutex_unlock(&set->making);
+    return is_made;
 }
 
 static __attribute__((noinline, cold)) struct shmem_team *make_active_set(int start, int log_stride,
@@ -108,8 +111,7 @@ static __attribute__((noinline, cold)) struct shmem_team *make_active_set(int st
         return NULL;
     }
     struct active_set *set = add(start, log_stride, size, call);
-    make(set, call);
-    return &set->team;
+    return make(set, call) ? &set->team : NULL;
 }
 
 struct shmem_team *shmem_active_set(int start, int log_stride, int size, const long *sync,

@@ -4,29 +4,30 @@
 
 /* The old value; `fetches` false leaves the checked way free to return before it is known.
  * With a constant operation the ordinary case is one instruction between the checks. */
-#define DEFINE_RUN(SUFFIX, WORD)                                                              \
-    ALWAYS_INLINE WORD run_##SUFFIX(const struct shmem_context *context, const void *dest,    \
-                                    enum inner_atomic operation, WORD operand, WORD expected, \
-                                    bool fetches, int pe, const char *call)                   \
-    {                                                                                         \
-        const struct shmem_peer *peer;                                                        \
-        unsigned char *place;                                                                 \
-        WORD old = 0;                                                                         \
-        if (UNLIKELY(!shmem_reach_word(context, dest, pe, &peer, &place) ||                   \
-                     (uintptr_t)place % sizeof(WORD) != 0)) {                                 \
-            struct shmem_atomic what = {pe, sizeof(WORD), (uint8_t)operation, fetches};       \
-            return (WORD)shmem_checked_atomic(context, dest, operand, expected, what, call);  \
-        }                                                                                     \
-        WORD *word = (WORD *)(void *)place;                                                   \
-        if (operation == INNER_SWAP && !fetches) {                                            \
-            __atomic_store_n(word, operand, __ATOMIC_RELEASE);                                \
-        } else {                                                                              \
-            old = inner_apply_##SUFFIX(word, operation, operand, expected);                   \
-        }                                                                                     \
-        if (operation != INNER_READ && shmem_peer_calls(peer)) {                              \
-            return (WORD)shmem_notice_fetching(peer, place, sizeof(WORD), call, old);         \
-        }                                                                                     \
-        return old;                                                                           \
+#define DEFINE_RUN(SUFFIX, WORD)                                                                  \
+    ALWAYS_INLINE WORD run_##SUFFIX(const struct shmem_context *context, const void *dest,        \
+                                    enum inner_atomic operation, WORD operand, WORD expected,     \
+                                    bool fetches, int pe, const char *call)                       \
+    {                                                                                             \
+        const struct shmem_peer *peer;                                                            \
+        unsigned char *place;                                                                     \
+        WORD old = 0;                                                                             \
+        uint32_t count = operation == INNER_READ ? context->read_count : context->in_place_count; \
+        if (UNLIKELY(!shmem_reach_among(count, context, dest, 0, pe, &peer, &place) ||            \
+                     (uintptr_t)place % sizeof(WORD) != 0)) {                                     \
+            struct shmem_atomic what = {pe, sizeof(WORD), (uint8_t)operation, fetches};           \
+            return (WORD)shmem_checked_atomic(context, dest, operand, expected, what, call);      \
+        }                                                                                         \
+        WORD *word = (WORD *)(void *)place;                                                       \
+        if (operation == INNER_SWAP && !fetches) {                                                \
+            __atomic_store_n(word, operand, __ATOMIC_RELEASE);                                    \
+        } else {                                                                                  \
+            old = inner_apply_##SUFFIX(word, operation, operand, expected);                       \
+        }                                                                                         \
+        if (operation != INNER_READ && shmem_peer_calls(peer)) {                                  \
+            return (WORD)shmem_notice_fetching(peer, place, sizeof(WORD), call, old);             \
+        }                                                                                         \
+        return old;                                                                               \
     }
 
 DEFINE_RUN(u32, uint32_t)

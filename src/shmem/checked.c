@@ -1,6 +1,7 @@
 /* Every check, then the dn_ call. */
 #include "shmem/checked.h"
 
+#include "shmem/failure.h"
 #include "shmem/reach.h"
 
 /* ---- Checks --------------------------------------------------------------------------- */
@@ -78,24 +79,71 @@ static size_t bytes_of(size_t count, size_t size, const char *call)
 
 /* ---- Transfers -------------------------------------------------------------------------- */
 
-#define DEFINE_TRANSFER(NAME, REMOTE, CALL)                                                        \
+/* True, and where the remote side is: there is something to transfer. */
+static bool begin_transfer(const struct shmem_context *context, void *dest, const void *source,
+                           const void *symmetric, size_t bytes, int pe, const char *call,
+                           struct dn_remote *remote)
+{
+    shmem_check_pe(context, pe, call);
+    if (bytes == 0) {
+        return false;
+    }
+    *remote = examine(context, symmetric, bytes, pe, call);
+    check_overlap(context, dest, source, bytes, pe, call);
+    inner_trace_as(context->lane, call);
+    return true;
+}
+
+/* The result of something that needed a PE of the context. */
+static bool require_of(const struct shmem_context *context, int pe, const char *call, int error)
+{
+    return shmem_require_at(call, error, context->peers[pe].pe);
+}
+
+#define DEFINE_PUT(NAME, CALL)                                                                     \
     void shmem_checked_##NAME(const struct shmem_context *context, void *dest, const void *source, \
                               size_t count, size_t size, int pe, const char *call)                 \
     {                                                                                              \
+        struct dn_remote remote;                                                                   \
         size_t bytes = bytes_of(count, size, call);                                                \
-        shmem_check_pe(context, pe, call);                                                         \
-        if (bytes > 0) {                                                                           \
-            struct dn_remote remote = examine(context, REMOTE, bytes, pe, call);                   \
-            check_overlap(context, dest, source, bytes, pe, call);                                 \
-            inner_trace_as(context->lane, call);                                                   \
-            shmem_require(call, CALL);                                                             \
+        if (begin_transfer(context, dest, source, dest, bytes, pe, call, &remote)) {               \
+            (void)require_of(context, pe, call, CALL);                                             \
         }                                                                                          \
     }
 
-DEFINE_TRANSFER(put, dest, dn_botf(context->lane, remote, source, bytes))
-DEFINE_TRANSFER(put_nbi, dest, dn_push(context->lane, remote, source, bytes, NULL))
-DEFINE_TRANSFER(get, source, dn_get(context->lane, remote, dest, bytes))
-DEFINE_TRANSFER(get_nbi, source, dn_pull(context->lane, remote, dest, bytes, NULL))
+DEFINE_PUT(put, dn_botf(context->lane, remote, source, bytes))
+DEFINE_PUT(put_nbi, dn_push(context->lane, remote, source, bytes, NULL))
+
+void shmem_checked_get(const struct shmem_context *context, void *dest, const void *source,
+                       size_t count, size_t size, int pe, const char *call)
+{
+    struct dn_remote remote;
+    size_t bytes = bytes_of(count, size, call);
+    if (begin_transfer(context, dest, source, source, bytes, pe, call, &remote) &&
+        !require_of(context, pe, call, dn_get(context->lane, remote, dest, bytes))) {
+        shmem_poison(dest, bytes);
+    }
+}
+
+/* Before a fetch from that PE: should it die meanwhile, what it does not send any more is not left
+ * as it was. */
+static void poison_before(const struct shmem_context *context, int pe, void *dest, size_t bytes)
+{
+    if (shmem_state.goes_on && context->peers[pe].pe != shmem_state.my_pe) {
+        shmem_poison(dest, bytes);
+    }
+}
+
+void shmem_checked_get_nbi(const struct shmem_context *context, void *dest, const void *source,
+                           size_t count, size_t size, int pe, const char *call)
+{
+    struct dn_remote remote;
+    size_t bytes = bytes_of(count, size, call);
+    if (begin_transfer(context, dest, source, source, bytes, pe, call, &remote)) {
+        poison_before(context, pe, dest, bytes);
+        (void)require_of(context, pe, call, dn_pull(context->lane, remote, dest, bytes, NULL));
+    }
+}
 
 void shmem_checked_p(const struct shmem_context *context, void *dest, uint64_t bits, unsigned bytes,
                      int pe, const char *call)
@@ -139,7 +187,8 @@ void shmem_checked_iput(const struct shmem_context *context, const struct shmem_
     struct inner_trace trace = inner_trace_remote(context->lane, INNER_TRACE_PUT, call, remote,
                                                   bytes);
     for (size_t i = 0; i < strided->count; i++) {
-        shmem_require(call, dn_botf(context->lane, remote, from, block_bytes));
+        (void)require_of(context, strided->pe, call,
+                         dn_botf(context->lane, remote, from, block_bytes));
         remote.offset += (size_t)strided->dst * strided->size;
         from += (size_t)strided->sst * strided->size;
     }
@@ -161,12 +210,14 @@ void shmem_checked_iget(const struct shmem_context *context, const struct shmem_
     struct inner_trace trace = inner_trace_remote(context->lane, INNER_TRACE_GET, call, remote,
                                                   bytes);
     for (size_t i = 0; i < strided->count; i++) {
-        shmem_require(call, dn_pull(context->lane, remote, to, block_bytes, NULL));
+        poison_before(context, strided->pe, to, block_bytes);
+        (void)require_of(context, strided->pe, call,
+                         dn_pull(context->lane, remote, to, block_bytes, NULL));
         remote.offset += (size_t)strided->sst * strided->size;
         to += (size_t)strided->dst * strided->size;
     }
     /* All blocks at once; waiting for each would take as many times. */
-    shmem_require(call, dn_quiet(context->lane));
+    (void)require_of(context, strided->pe, call, dn_quiet(context->lane));
     inner_trace_end(trace, 0);
 }
 
@@ -194,14 +245,15 @@ void shmem_checked_put_signal(const struct shmem_context *context,
     struct inner_trace trace = inner_trace_signal(lane, call, remote, bytes, flag);
     switch (put->operation) {
     case SHMEM_SIGNAL_SET:
-        shmem_require(call, dn_put_signal(lane, remote, put->source, bytes, flag, put->signal));
+        (void)require_of(context, put->pe, call,
+                         dn_put_signal(lane, remote, put->source, bytes, flag, put->signal));
         break;
     case SHMEM_SIGNAL_ADD:
         if (bytes > 0) {
-            shmem_require(call, dn_botf(lane, remote, put->source, bytes));
+            (void)require_of(context, put->pe, call, dn_botf(lane, remote, put->source, bytes));
             shmem_require(call, dn_fence(lane));
         }
-        shmem_require(call, dn_add_u64(lane, flag, put->signal));
+        (void)require_of(context, put->pe, call, dn_add_u64(lane, flag, put->signal));
         break;
     default:
         shmem_fail(call, "%d is no signal operation: use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD",
@@ -218,27 +270,41 @@ uint64_t shmem_checked_atomic(const struct shmem_context *context, const void *d
     check_aligned(dest, what.bytes, call);
     struct dn_remote remote = examine(context, dest, what.bytes, what.pe, call);
     inner_trace_as(context->lane, call);
-    shmem_require(call, inner_atomic(context->lane, remote, (enum inner_atomic)what.operation,
-                                     what.bytes, operand, expected, what.fetches ? &old : NULL));
+    int error = inner_atomic(context->lane, remote, (enum inner_atomic)what.operation, what.bytes,
+                             operand, expected, what.fetches ? &old : NULL);
+    if (!require_of(context, what.pe, call, error)) {
+        shmem_poison(&old, sizeof old);
+    }
     return old;
 }
 
 /* ---- Notice -------------------------------------------------------------------------------- */
 
-void shmem_notice(const struct shmem_peer *peer, const void *written, size_t bytes,
-                  const char *call)
+/* False: it is gone. */
+static bool notice(const struct shmem_peer *peer, const void *written, size_t bytes,
+                   const char *call)
 {
     if (atomic_load_explicit(peer->call, memory_order_acquire) & INNER_CALL_GONE) {
-        shmem_fail_error(call, DN_EPEER);
+        shmem_on_error(call, DN_EPEER, peer->pe);
+        return false;
     }
     /* Its own static variables a PE reaches where the program has them. */
     inner_wake(shmem_state.node, peer->pe,
                peer->pe == shmem_state.my_pe ? shmem_group_address(written) : written, bytes);
+    return true;
+}
+
+void shmem_notice(const struct shmem_peer *peer, const void *written, size_t bytes,
+                  const char *call)
+{
+    (void)notice(peer, written, bytes, call);
 }
 
 uint64_t shmem_notice_fetching(const struct shmem_peer *peer, const void *written, size_t bytes,
                                const char *call, uint64_t old)
 {
-    shmem_notice(peer, written, bytes, call);
+    if (!notice(peer, written, bytes, call)) {
+        shmem_poison(&old, sizeof old);
+    }
     return old;
 }

@@ -1,5 +1,6 @@
 /* Transfers with every check, by the dn_ calls: what the inline ways of reach.h leave.
- * `call` is the name of the OpenSHMEM function, for messages; every error ends the job. */
+ * `call` is the name of the OpenSHMEM function, for messages. An error ends the job, unless a death
+ * is the reason and the program goes on after deaths; what was read then has ones in all bits. */
 #ifndef SHMEM_CHECKED_H
 #define SHMEM_CHECKED_H
 

@@ -1,5 +1,6 @@
 /* Barriers, broadcast, collect, all-to-all. */
 #include "shmem/collective.h"
+#include "shmem/failure.h"
 
 #include <string.h>
 
@@ -11,14 +12,15 @@ void shmem_no_team(const char *call)
     shmem_fail(call, "the team is SHMEM_TEAM_INVALID; this PE is not in it");
 }
 
-void shmem_collective_fail(const char *call, int error)
+int shmem_collective_fail(const struct shmem_team *team, const char *call, int error)
 {
     if (error == DN_EMISMATCH) {
         shmem_fail(call, "the PEs of the team made different calls, or gave different numbers%s",
                    shmem_state.debug ? "" : "; run again with SHMEM_DEBUG=1 to see which");
     }
     shmem_require_initialised(call);
-    shmem_fail_error(call, error);
+    shmem_on_error(call, error, shmem_dead_member(team));
+    return -1;
 }
 
 /* ---- On a team of either kind ----------------------------------------------------------- */
@@ -28,7 +30,7 @@ int shmem_team_barrier(struct shmem_team *team, const char *call)
 {
     SHMEM_COLLECTIVE_CHECK(team, .call = call);
     inner_trace_as(shmem_state.node, call);
-    return shmem_collective_end(call, dn_barrier(team->dn, DN_FOREVER));
+    return shmem_collective_end(team, call, dn_barrier(team->dn, DN_FOREVER));
 }
 
 int shmem_team_broadcast(struct shmem_team *team, void *dest, const void *source, size_t bytes,
@@ -48,7 +50,7 @@ int shmem_team_broadcast(struct shmem_team *team, void *dest, const void *source
     if (is_root && to_root && bytes != 0 && !error) {
         memmove(dest, source, bytes);
     }
-    return shmem_collective_end(call, error);
+    return shmem_collective_end(team, call, error);
 }
 
 int shmem_team_collect(struct shmem_team *team, void *dest, const void *source, size_t bytes,
@@ -58,7 +60,7 @@ int shmem_team_collect(struct shmem_team *team, void *dest, const void *source, 
                            .source_bytes = bytes);
     inner_trace_as(shmem_state.node, call);
     int error = dn_allgatherv(team->dn, source, bytes, dest, dest ? SIZE_MAX : 0, NULL);
-    return shmem_collective_end(call, error);
+    return shmem_collective_end(team, call, error);
 }
 
 int shmem_team_fcollect(struct shmem_team *team, void *dest, const void *source, size_t bytes,
@@ -68,7 +70,7 @@ int shmem_team_fcollect(struct shmem_team *team, void *dest, const void *source,
                            .dest_bytes = bytes * (size_t)team->n_pes, .source = source,
                            .source_bytes = bytes);
     inner_trace_as(shmem_state.node, call);
-    return shmem_collective_end(call, dn_allgather(team->dn, source, dest, bytes));
+    return shmem_collective_end(team, call, dn_allgather(team->dn, source, dest, bytes));
 }
 
 int shmem_team_alltoall(struct shmem_team *team, void *dest, const void *source, size_t bytes,
@@ -78,7 +80,7 @@ int shmem_team_alltoall(struct shmem_team *team, void *dest, const void *source,
                            .dest_bytes = bytes * (size_t)team->n_pes, .source = source,
                            .source_bytes = bytes * (size_t)team->n_pes);
     inner_trace_as(shmem_state.node, call);
-    return shmem_collective_end(call, dn_alltoall(team->dn, source, dest, bytes));
+    return shmem_collective_end(team, call, dn_alltoall(team->dn, source, dest, bytes));
 }
 
 /* One block of strided elements from a PE. */
@@ -121,18 +123,18 @@ int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_strided *ex
                            .source_bytes = nothing ? 0 : source_block * members - source_rest);
     struct inner_trace trace = inner_trace_begin(shmem_state.node, INNER_TRACE_COLLECTIVE, call,
                                                  exchange->count * exchange->size);
-    shmem_collective_end(call, dn_barrier(team->dn, DN_FOREVER));
+    int error = dn_barrier(team->dn, DN_FOREVER);
     const unsigned char *source = (const unsigned char *)exchange->source +
                                   (size_t)team->my_pe * source_block;
-    for (int step = 0; step < team->n_pes && !nothing; step++) {
+    for (int step = 0; step < team->n_pes && !nothing && !error; step++) {
         /* Everybody begins with itself, so that not all read from the same PE. */
         int from = (team->my_pe + step) % team->n_pes;
         fetch_strided(exchange, (unsigned char *)exchange->dest + (size_t)from * dest_block, source,
                       team->pes[from]);
     }
-    int error = dn_barrier(team->dn, DN_FOREVER);
+    error = error ? error : dn_barrier(team->dn, DN_FOREVER);
     inner_trace_end(trace, error);
-    return shmem_collective_end(call, error);
+    return shmem_collective_end(team, call, error);
 }
 
 /* ---- The functions of bytes ---------------------------------------------------------------- */

@@ -35,10 +35,12 @@ void shmem_collective_check(const struct shmem_team *team,
 /* The team of a handle that cannot be used: ends the job. */
 _Noreturn void shmem_no_team(const char *call) __attribute__((cold));
 
-/* The same for the error of a collective call. */
-_Noreturn void shmem_collective_fail(const char *call, int error) __attribute__((cold));
+/* For the error of a collective call: ends the job, or gives what it returns after a death. */
+int shmem_collective_fail(const struct shmem_team *team, const char *call, int error)
+    __attribute__((cold));
 
-/* The team of an active set. NULL: this PE is not in it, and the call does nothing. No such set:
+/* The team of an active set. NULL: this PE is not in it, or a PE of it has died, and the call does
+ * nothing. No such set:
  * ends the job. */
 struct shmem_team *shmem_active_set(int start, int log_stride, int size, const long *sync,
                                     const char *call);
@@ -55,13 +57,10 @@ static inline struct shmem_team *shmem_members(shmem_team_t handle, const char *
     return team;
 }
 
-/* 0, which is what the call then returns; any error ends the job. */
-static inline int shmem_collective_end(const char *call, int error)
+/* What the call returns: 0, or not 0 after a death. Any other error ends the job. */
+static inline int shmem_collective_end(const struct shmem_team *team, const char *call, int error)
 {
-    if (UNLIKELY(error)) {
-        shmem_collective_fail(call, error);
-    }
-    return 0;
+    return UNLIKELY(error) ? shmem_collective_fail(team, call, error) : 0;
 }
 
 /* How many bytes so many elements are; a number beyond memory ends the job. */

@@ -11,6 +11,7 @@ static void open_context(struct shmem_context *context, struct shmem_team *team,
     bool direct = inner_reaches_all(lane) && !shmem_state.debug && !inner_is_traced(lane);
     *context = (struct shmem_context){
         .in_place_count = direct ? count : 0,
+        .read_count = direct && !shmem_state.goes_on ? count : 0,
         .peer_count = count,
         .peers = peers,
         .lane = lane,
@@ -88,6 +89,7 @@ int pshmem_team_create_ctx(shmem_team_t handle, long options, shmem_ctx_t *ctx)
 static void forbid(struct shmem_context *context)
 {
     context->in_place_count = 0;
+    context->read_count = 0;
     context->peer_count = 0;
 }
 
@@ -210,6 +212,19 @@ void shmem_contexts_end(void)
         shmem_team_close_contexts(team);
     }
     shmem_state.context = (struct shmem_context){0};
+}
+
+void shmem_contexts_read_in_place(bool in_place)
+{
+    pthread_mutex_lock(&shmem_state.lock);
+    for (const struct shmem_team *team = shmem_state.teams; team; team = team->next) {
+        for (struct shmem_context *context = team->contexts; context; context = context->next) {
+            context->read_count = in_place ? context->in_place_count : 0;
+        }
+    }
+    struct shmem_context *usual = &shmem_state.context;
+    usual->read_count = in_place ? usual->in_place_count : 0;
+    pthread_mutex_unlock(&shmem_state.lock);
 }
 
 void shmem_contexts_forbid(void)

@@ -7,9 +7,11 @@
  *
  * The table is read without a lock. It only grows: an entry stays when its lock's memory is
  * freed, and serves the next lock at that address. */
-#include "shmem/state.h"
+#include "shmem/failure.h"
 
 #include <stdlib.h>
+
+#include "shmemx.h"
 
 struct entry {
     uintptr_t address;
@@ -152,7 +154,7 @@ static int close_spares(void)
     return count;
 }
 
-/* The word that all PEs use. */
+/* The word that all PEs use: that of its home. */
 static struct dn_remote word_of(const long *lock, const char *call)
 {
     struct dn_remote remote;
@@ -168,6 +170,7 @@ static struct dn_remote word_of(const long *lock, const char *call)
     return remote;
 }
 
+/* NULL: the lock's home has died. */
 static __attribute__((noinline)) struct dn_lock *open_handle(const long *lock, const char *call)
 {
     struct dn_lock *handle;
@@ -176,11 +179,11 @@ static __attribute__((noinline)) struct dn_lock *open_handle(const long *lock, c
     if (error == DN_EFULL && close_spares() > 0) {
         error = dn_lock_open(shmem_state.node, word, &handle);
     }
-    shmem_require(call, error);
-    return handle;
+    return shmem_require_at(call, error, word.rank) ? handle : NULL;
 }
 
-/* A handle to ask with. A PE that asks again for what it holds would wait for itself. */
+/* A handle to ask with, or NULL as above. A PE that asks again for what it holds would wait for
+ * itself. */
 static inline struct dn_lock *handle_for(struct entry *entry, const long *lock, const char *call)
 {
     struct dn_lock *handle = take_spare(entry);
@@ -194,12 +197,21 @@ static inline struct dn_lock *handle_for(struct entry *entry, const long *lock, 
     return open_handle(lock, call);
 }
 
-static __attribute__((noinline, cold)) void fail_take(int error, const char *call)
+/* Whether the lock is held all the same: it is, when a dead holder left it. */
+static __attribute__((noinline, cold)) bool fail_take(const long *lock, int error, const char *call)
 {
-    if (error == DN_EOWNERDEAD) {
-        shmem_fail(call, "the PE that held the lock has died");
+    shmem_on_error(call, error, error == DN_EOWNERDEAD ? SHMEM_NOBODY : word_of(lock, call).rank);
+    return error == DN_EOWNERDEAD;
+}
+
+/* A lock whose home has died could not be set, and clearing it fails as that did. */
+static __attribute__((noinline, cold)) void fail_clear(const long *lock, const char *call)
+{
+    int home = word_of(lock, call).rank;
+    if (!shmem_is_dead(home)) {
+        shmem_fail(call, "this PE does not hold the lock at %p", (const void *)lock);
     }
-    shmem_fail_error(call, error);
+    shmem_on_error(call, DN_EPEER, home);
 }
 
 /* ---- The functions ----------------------------------------------------------------------- */
@@ -209,10 +221,14 @@ void pshmem_set_lock(long *lock)
     static const char call[] = "shmem_set_lock";
     struct entry *entry = entry_of(lock, call);
     struct dn_lock *handle = handle_for(entry, lock, call);
+    if (UNLIKELY(!handle)) {
+        return;
+    }
     inner_trace_as(shmem_state.node, call);
     int error = dn_lock_take(handle, DN_FOREVER);
-    if (UNLIKELY(error)) {
-        fail_take(error, call);
+    if (UNLIKELY(error) && !fail_take(lock, error, call)) {
+        give_spare(entry, handle);
+        return;
     }
     atomic_store_explicit(&entry->holder, handle, memory_order_relaxed);
 }
@@ -223,7 +239,8 @@ void pshmem_clear_lock(long *lock)
     struct entry *entry = entry_of(lock, call);
     struct dn_lock *handle = atomic_load_explicit(&entry->holder, memory_order_relaxed);
     if (UNLIKELY(!handle)) {
-        shmem_fail(call, "this PE does not hold the lock at %p", (const void *)lock);
+        fail_clear(lock, call);
+        return;
     }
     atomic_store_explicit(&entry->holder, NULL, memory_order_relaxed);
     /* More than the next holder needs: the specification says quiet, which orders this PE's
@@ -243,6 +260,9 @@ int pshmem_test_lock(long *lock)
         return 1;
     }
     struct dn_lock *handle = handle_for(entry, lock, call);
+    if (UNLIKELY(!handle)) {
+        return 1;
+    }
     inner_trace_as(shmem_state.node, call);
     int error = dn_lock_try(handle);
     if (error == DN_EBUSY) {
@@ -250,8 +270,9 @@ int pshmem_test_lock(long *lock)
         give_spare(entry, handle);
         return 1;
     }
-    if (error) {
-        fail_take(error, call);
+    if (UNLIKELY(error) && !fail_take(lock, error, call)) {
+        give_spare(entry, handle);
+        return 1;
     }
     atomic_store_explicit(&entry->holder, handle, memory_order_relaxed);
     return 0;
@@ -260,6 +281,12 @@ int pshmem_test_lock(long *lock)
 SHMEM_ALIAS(set_lock)
 SHMEM_ALIAS(clear_lock)
 SHMEM_ALIAS(test_lock)
+
+int shmemx_lock_held(const long *lock)
+{
+    const struct entry *entry = entry_of(lock, __func__);
+    return atomic_load_explicit(&entry->holder, memory_order_relaxed) != NULL;
+}
 
 /* What this PE still holds it gives away, since nobody else could. */
 static void close_entry(struct entry *entry)

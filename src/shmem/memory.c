@@ -108,7 +108,7 @@ void shmem_memory_end(void)
 
 /* ---- Allocating ------------------------------------------------------------------------ */
 
-/* NULL when the heap is too small; every other error ends the job. */
+/* NULL when the heap is too small, or a PE has died; every other error ends the job. */
 static void *allocate(size_t alignment, size_t bytes, const char *call)
 {
     void *pointer;
@@ -128,7 +128,10 @@ static void *allocate(size_t alignment, size_t bytes, const char *call)
                    "different functions: all call in the same order with the same arguments",
                    bytes);
     }
-    shmem_require(call, error);
+    if (!shmem_require(call, error)) {
+        errno = EHOSTDOWN;
+        return NULL;
+    }
     remember(pointer, bytes, call);
     return pointer;
 }
@@ -229,7 +232,9 @@ void *pshmem_realloc(void *ptr, size_t size)
     }
     shmem_require_initialised(call);
     inner_trace_as(shmem_state.node, call);
-    shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
+    if (!shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER))) {
+        return NULL;
+    }
     uint64_t held = bytes_held(ptr, call);
     void *moved = NULL;
     if (size > held || size <= held / 2) {

@@ -1,4 +1,5 @@
 /* Addresses: which segment they are in, and what they are elsewhere. */
+#include "shmem/failure.h"
 #include "shmem/reach.h"
 
 /* The segment that holds all of [address, address + bytes), or SHMEM_SEGMENTS. */
@@ -28,10 +29,11 @@ bool shmem_remote_of(const void *address, size_t bytes, int pe, struct dn_remote
 
 /* A program that stores through such a pointer says so to nobody; its fences and waits then
  * look for sleepers at that PE. With DN_RELAX there are no pointers, and none to PEs that only
- * packets reach. */
+ * packets reach, nor to the dead where that is no reason to end. */
 static void *pointer_to(const void *dest, int pe)
 {
-    if ((uint32_t)pe >= (uint32_t)shmem_state.n_pes || !inner_reaches(shmem_state.node, pe)) {
+    if ((uint32_t)pe >= (uint32_t)shmem_state.n_pes || !inner_reaches(shmem_state.node, pe) ||
+        (shmem_state.goes_on && shmem_is_dead(pe))) {
         return NULL;
     }
     uintptr_t offset;

@@ -23,15 +23,15 @@ ALWAYS_INLINE unsigned char *shmem_at(const struct shmem_peer *peer, const void 
     return (unsigned char *)((uintptr_t)address + (uintptr_t)peer->distance[segment]);
 }
 
-/* Where the object at `address` lies at that PE of the context; false when there is anything
- * to say. */
-ALWAYS_INLINE bool shmem_reach(const struct shmem_context *context, const void *address,
-                               size_t bytes, int pe, const struct shmem_peer **peer,
-                               unsigned char **place)
+/* Where the object at `address` lies at that PE of the context, one of the first `count`; false
+ * when there is anything to say. */
+ALWAYS_INLINE bool shmem_reach_among(uint32_t count, const struct shmem_context *context,
+                                     const void *address, size_t bytes, int pe,
+                                     const struct shmem_peer **peer, unsigned char **place)
 {
     const struct shmem_segment *heap = &shmem_state.segments[SHMEM_HEAP];
     const struct shmem_segment *statics = &shmem_state.segments[SHMEM_STATIC];
-    if (UNLIKELY((uint32_t)pe >= context->in_place_count)) {
+    if (UNLIKELY((uint32_t)pe >= count)) {
         return false;
     }
     *peer = &context->peers[pe];
@@ -45,12 +45,33 @@ ALWAYS_INLINE bool shmem_reach(const struct shmem_context *context, const void *
     return LIKELY(offset < statics->bytes && bytes <= statics->bytes - offset);
 }
 
+/* For a call that writes, and looks at the peer's call word afterwards; for one that only reads. */
+ALWAYS_INLINE bool shmem_reach(const struct shmem_context *context, const void *address,
+                               size_t bytes, int pe, const struct shmem_peer **peer,
+                               unsigned char **place)
+{
+    return shmem_reach_among(context->in_place_count, context, address, bytes, pe, peer, place);
+}
+
+ALWAYS_INLINE bool shmem_reach_to_read(const struct shmem_context *context, const void *address,
+                                       size_t bytes, int pe, unsigned char **place)
+{
+    const struct shmem_peer *peer;
+    return shmem_reach_among(context->read_count, context, address, bytes, pe, &peer, place);
+}
+
 /* The same for a word. Segments end with whole pages, so that an aligned word does not
  * cross their end. */
 ALWAYS_INLINE bool shmem_reach_word(const struct shmem_context *context, const void *word, int pe,
                                     const struct shmem_peer **peer, unsigned char **place)
 {
     return shmem_reach(context, word, 0, pe, peer, place);
+}
+
+ALWAYS_INLINE bool shmem_reach_word_to_read(const struct shmem_context *context, const void *word,
+                                            int pe, unsigned char **place)
+{
+    return shmem_reach_to_read(context, word, 0, pe, place);
 }
 
 /* After a write: whether the target wants to be woken, or is gone. */

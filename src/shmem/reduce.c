@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) int reduce(struct shmem_team *team,
                            .in_place = true);
     inner_trace_as(shmem_state.node, call);
     int error = dn_allreduce(team->dn, source, dest, count, what.type, what.operation);
-    return shmem_collective_end(call, error);
+    return shmem_collective_end(team, call, error);
 }
 
 #define WHAT(TYPE, REDUCTION)                    \
@@ -75,7 +75,7 @@ static int scan(struct shmem_team *team, void *dest, const void *source, size_t 
     if (!error && kind == DN_EXCLUSIVE && team->my_pe == 0 && bytes > 0) {
         memset(dest, 0, bytes);
     }
-    return shmem_collective_end(call, error);
+    return shmem_collective_end(team, call, error);
 }
 
 #define DEFINE_SCANS(NAME, TYPE, A, B)                                                   \

@@ -38,10 +38,9 @@ ALWAYS_INLINE void put(const struct shmem_context *context, void *dest, const vo
 ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const void *source,
                        size_t count, size_t size, int pe, shmem_transfer *checked, const char *call)
 {
-    const struct shmem_peer *peer;
     unsigned char *origin;
     size_t bytes = count * size;
-    if (UNLIKELY(!shmem_reach(context, source, bytes, pe, &peer, &origin) ||
+    if (UNLIKELY(!shmem_reach_to_read(context, source, bytes, pe, &origin) ||
                  count > SHMEM_BYTES_MAX / size)) {
         checked(context, dest, source, count, size, pe, call);
         return;
@@ -71,9 +70,8 @@ ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const vo
     ALWAYS_INLINE WORD get_##WORD(const struct shmem_context *context, const void *source, int pe, \
                                   const char *call)                                                \
     {                                                                                              \
-        const struct shmem_peer *peer;                                                             \
         unsigned char *origin;                                                                     \
-        if (UNLIKELY(!shmem_reach_word(context, source, pe, &peer, &origin))) {                    \
+        if (UNLIKELY(!shmem_reach_word_to_read(context, source, pe, &origin))) {                   \
             return (WORD)shmem_checked_g(context, source, sizeof(WORD), pe, call);                 \
         }                                                                                          \
         return __atomic_load_n((WORD *)(void *)origin, __ATOMIC_ACQUIRE);                          \
@@ -167,12 +165,11 @@ static void iput(const struct shmem_context *context, const struct shmem_strided
 static void iget(const struct shmem_context *context, const struct shmem_strided *strided,
                  const char *call)
 {
-    const struct shmem_peer *peer;
     size_t bytes;
     unsigned char *origin;
     if (UNLIKELY(shmem_is_empty(strided) || strided->dst < (ptrdiff_t)strided->block ||
                  !shmem_stride_bytes(strided->sst, strided, &bytes) ||
-                 !shmem_reach(context, strided->source, bytes, strided->pe, &peer, &origin))) {
+                 !shmem_reach_to_read(context, strided->source, bytes, strided->pe, &origin))) {
         shmem_checked_iget(context, strided, call);
         return;
     }

@@ -10,6 +10,7 @@
 #include "base/uncancelled.h"
 #include "shmem/collective.h"
 #include "shmem/environment.h"
+#include "shmem/failure.h"
 
 /* The library's word in the low-latency memory of each PE, which no OpenSHMEM program
  * sees: 1 from the moment when it begins to finalize. Where that memory is a mirror the PE has
@@ -23,7 +24,8 @@ bool shmem_others_finalize(void)
 {
     for (int pe = 0; pe < shmem_state.n_pes; pe++) {
         if (pe != shmem_state.my_pe &&
-            atomic_load_explicit(finalizing_word(pe), memory_order_acquire) == 0) {
+            atomic_load_explicit(finalizing_word(pe), memory_order_acquire) == 0 &&
+            !shmem_is_dead(pe)) {
             return false;
         }
     }
@@ -74,6 +76,28 @@ _Noreturn void pshmem_global_exit(int status)
 
 SHMEM_ALIAS(global_exit)
 
+/* A barrier of all PEs, or of those that are left if the program goes on after deaths. */
+static void meet_at_the_end(const char *call)
+{
+    struct dn_team *all = dn_team_all(shmem_state.node);
+    struct dn_team *team = all;
+    inner_trace_as(shmem_state.node, call);
+    int error = dn_barrier(team, DN_FOREVER);
+    while (error == DN_EPEER && shmem_state.goes_on) {
+        struct dn_team *left;
+        error = dn_team_shrink(team, &left);
+        if (team != all) {
+            (void)dn_team_free(team);
+        }
+        team = error ? all : left;
+        error = error ? error : dn_barrier(team, DN_FOREVER);
+    }
+    if (team != all) {
+        (void)inner_team_free_unused(team);
+    }
+    shmem_require(call, error);
+}
+
 /* After the barrier nobody uses anything any more. The node stays attached, at rest, because the
  * program may initialise the library again; until then its end is nobody's loss. */
 static void finalize(const char *call)
@@ -82,8 +106,7 @@ static void finalize(const char *call)
     /* A PE that sees all others finalize waits no longer: what it waits for must be there. */
     shmem_contexts_quiet(call);
     say_finalizing(true);
-    inner_trace_as(shmem_state.node, call);
-    shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
+    meet_at_the_end(call);
     shmem_state.initialised = false;
     atomic_store(&shmem_state.init_count, 0);
     shmem_locks_end();
@@ -295,6 +318,7 @@ static void start(const char *call, int level)
     shmem_state.n_pes = dn_size(node);
     shmem_state.thread_level = level;
     shmem_state.debug = environment.debug;
+    shmem_state.goes_on = false;
     say_finalizing(false);
     meet(call, &environment);
     shmem_state.epoch++;
@@ -363,7 +387,8 @@ int pshmem_n_pes(void)
 
 int pshmem_pe_accessible(int pe)
 {
-    return shmem_state.initialised && (uint32_t)pe < (uint32_t)shmem_state.n_pes;
+    return shmem_state.initialised && (uint32_t)pe < (uint32_t)shmem_state.n_pes &&
+           !(shmem_state.goes_on && shmem_is_dead(pe));
 }
 
 int pshmem_addr_accessible(const void *addr, int pe)

@@ -52,35 +52,6 @@ _Noreturn void shmem_fail(const char *call, const char *format, ...)
     shmem_end(first, status);
 }
 
-/* The lowest PE that died, or -1. */
-static int first_dead(void)
-{
-    for (int pe = 0; pe < shmem_state.n_pes; pe++) {
-        enum dn_life life;
-        if (dn_peer_life(shmem_state.node, pe, &life) == 0 && life == DN_DEAD) {
-            return pe;
-        }
-    }
-    return -1;
-}
-
-_Noreturn void shmem_fail_error(const char *call, int error)
-{
-    if (error == DN_EPEER) {
-        int dead = first_dead();
-        if (dead >= 0) {
-            shmem_fail(call, "PE %d has died, and the others cannot go on without it", dead);
-        }
-        shmem_fail(call, "a PE that is needed has finished already: shmem_finalize is for all "
-                         "PEs, after their last communication");
-    }
-    if (error == DN_EMISMATCH) {
-        shmem_fail(call, "the PEs made different calls: all of them call it in the same order "
-                         "and with the same sizes");
-    }
-    shmem_fail(call, "%s", dn_strerror(error));
-}
-
 void shmem_require_initialised(const char *call)
 {
     if (UNLIKELY(!shmem_state.initialised)) {

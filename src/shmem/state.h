@@ -7,7 +7,8 @@
  * PEs that only packets reach). The functions of checked.h do everything else: they check all
  * arguments and use the dn_ calls.
  *
- * Errors end the job: shmem_fail says what, where and what to do. */
+ * Errors end the job: shmem_fail says what, where and what to do. Only a death may be survived, if
+ * the program has said so (failure.c). */
 #ifndef SHMEM_STATE_H
 #define SHMEM_STATE_H
 
@@ -43,6 +44,9 @@
                     (shmem_ctx_t ctx, SHMEM_UNPACK PARAMETERS), __VA_ARGS__)
 #define SHMEM_UNPACK(...) __VA_ARGS__
 
+/* No PE in particular. */
+#define SHMEM_NOBODY (-1)
+
 /* The symmetric segments. */
 enum { SHMEM_HEAP, SHMEM_STATIC, SHMEM_SEGMENTS };
 
@@ -63,6 +67,7 @@ struct shmem_peer {
 /* What a shmem_ctx_t stands for. */
 struct shmem_context {
     uint32_t in_place_count;        /* peers that pointers reach; 0: use checked.h */
+    uint32_t read_count;            /* the same, for calls that only read */
     uint32_t peer_count;            /* PEs of the team; 0: the context is not open */
     const struct shmem_peer *peers; /* by their number in the team */
     struct dn_node *lane;
@@ -92,6 +97,7 @@ struct shmem_state {
     int n_pes;
     bool initialised;
     bool debug;
+    _Atomic bool goes_on;   /* after deaths */
     _Atomic int init_count; /* calls of shmem_init that no shmem_finalize has answered */
     uint64_t epoch;         /* how often the library has been initialised from nothing */
     int thread_level;
@@ -125,15 +131,23 @@ void shmem_say(const char *call, const char *format, ...)
 _Noreturn void shmem_fail(const char *call, const char *format, ...)
     __attribute__((cold, format(printf, 2, 3)));
 
-/* The same with the sentence of a DN_E... code. */
-_Noreturn void shmem_fail_error(const char *call, int error) __attribute__((cold));
+/* For the DN_E... code of a call that needed that PE (numbered among all, or SHMEM_NOBODY): ends
+ * the job with its sentence. Returns only if the reason is a death that the program goes on after;
+ * the thread can then ask for the PE. (failure.c) */
+void shmem_on_error(const char *call, int error, int pe) __attribute__((cold));
 
-/* Ends the job for every error. */
-static inline void shmem_require(const char *call, int error)
+/* Whether the call went well. If not, and it returns, a death is the reason. */
+static inline bool shmem_require_at(const char *call, int error, int pe)
 {
     if (UNLIKELY(error)) {
-        shmem_fail_error(call, error);
+        shmem_on_error(call, error, pe);
     }
+    return !error;
+}
+
+static inline bool shmem_require(const char *call, int error)
+{
+    return shmem_require_at(call, error, SHMEM_NOBODY);
 }
 
 /* Ends the job unless shmem_init has been called, and shmem_finalize not. */
@@ -192,6 +206,8 @@ void shmem_contexts_quiet(const char *call);
 /* Closes all; and those of a team that is about to be destroyed. */
 void shmem_contexts_end(void);
 void shmem_team_close_contexts(struct shmem_team *team);
+/* Whether calls that only read may use pointers, as those that write do. */
+void shmem_contexts_read_in_place(bool in_place);
 /* In a forked child: no context reaches anybody any more. */
 void shmem_contexts_forbid(void);
 

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "shmem/collective.h"
+#include "shmem/failure.h"
+#include "shmemx.h"
 
 /* ---- The predefined teams ------------------------------------------------------------ */
 
@@ -134,19 +136,12 @@ static struct shmem_team *new_team(int size, const shmem_team_config_t *config, 
     return team;
 }
 
-/* Takes part in a split of the parent, with the others of this color, in the order of their keys;
- * without a team it is in none. Fills in the members; then the program has it. */
-static void split(const struct shmem_team *parent, struct shmem_team *team, int color, int key,
-                  shmem_team_t *made, const char *call)
+/* Fills in the members, all of which have met; then the program has the team. */
+static void open_team(struct shmem_team *team, struct dn_team *dn, shmem_team_t *made)
 {
-    struct dn_team *dn;
-    inner_trace_as(shmem_state.node, call);
-    shmem_collective_end(call, dn_team_split(parent->dn, team ? color : -1, key, &dn));
-    if (!team) {
-        return;
-    }
     team->dn = dn;
     team->my_pe = dn_team_rank(dn);
+    team->n_pes = dn_team_size(dn);
     for (int i = 0; i < team->n_pes; i++) {
         team->pes[i] = dn_team_node_rank(dn, i);
     }
@@ -155,6 +150,22 @@ static void split(const struct shmem_team *parent, struct shmem_team *team, int 
     shmem_state.teams = team;
     pthread_mutex_unlock(&shmem_state.lock);
     *made = shmem_team_handle(team);
+}
+
+/* Takes part in a split of the parent, with the others of this color, in the order of their keys;
+ * without a team it is in none. What the call returns. */
+static int split(const struct shmem_team *parent, struct shmem_team *team, int color, int key,
+                 shmem_team_t *made, const char *call)
+{
+    struct dn_team *dn;
+    inner_trace_as(shmem_state.node, call);
+    int error = dn_team_split(parent->dn, team ? color : -1, key, &dn);
+    if (!error && team) {
+        open_team(team, dn, made);
+    } else if (team) {
+        forget_team(team);
+    }
+    return shmem_collective_end(parent, call, error);
 }
 
 /* Whether a configuration can be had, which all PEs see alike. */
@@ -192,8 +203,7 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, i
     long steps = stride == 0 ? 0 : ((long)parent->my_pe - start) / stride;
     bool is_member = steps >= 0 && steps < size && start + steps * stride == parent->my_pe;
     struct shmem_team *team = is_member ? new_team(size, config, config_mask, call) : NULL;
-    split(parent, team, 0, (int)steps, made, call);
-    return 0;
+    return split(parent, team, 0, (int)steps, made, call);
 }
 SHMEM_ALIAS(team_split_strided)
 
@@ -224,11 +234,28 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
     bool y_fits = config_fits(yaxis_config, yaxis_mask);
     struct shmem_team *x_team = x_fits ? new_team(row, xaxis_config, xaxis_mask, call) : NULL;
     struct shmem_team *y_team = y_fits ? new_team(column, yaxis_config, yaxis_mask, call) : NULL;
-    split(parent, x_team, y, x, xaxis_team, call);
-    split(parent, y_team, x, y, yaxis_team, call);
-    return x_fits && y_fits ? 0 : -1;
+    int x_error = split(parent, x_team, y, x, xaxis_team, call);
+    int y_error = split(parent, y_team, x, y, yaxis_team, call);
+    return x_fits && y_fits && !x_error && !y_error ? 0 : -1;
 }
 SHMEM_ALIAS(team_split_2d)
+
+int shmemx_team_shrink(shmem_team_t handle, shmem_team_t *survivors)
+{
+    const char *call = __func__;
+    struct dn_team *dn;
+    *survivors = SHMEM_TEAM_INVALID;
+    const struct shmem_team *team = shmem_members(handle, call);
+    struct shmem_team *made = new_team(team->n_pes, &team->config, SHMEM_TEAM_NUM_CONTEXTS, call);
+    inner_trace_as(shmem_state.node, call);
+    int error = dn_team_shrink(team->dn, &dn);
+    if (error) {
+        forget_team(made);
+    } else {
+        open_team(made, dn, survivors);
+    }
+    return shmem_collective_end(team, call, error);
+}
 
 /* Takes a team out of the list; false when it is not there. */
 static bool remove_team(struct shmem_team *team)
@@ -262,7 +289,7 @@ void pshmem_team_destroy(shmem_team_t handle)
     }
     shmem_team_close_contexts(team);
     inner_trace_as(shmem_state.node, call);
-    shmem_collective_end(call, dn_team_free(team->dn));
+    (void)shmem_collective_end(team, call, dn_team_free(team->dn));
     forget_team(team);
 }
 SHMEM_ALIAS(team_destroy)

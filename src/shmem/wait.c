@@ -10,18 +10,22 @@ static bool is_hopeless(const struct dn_node *node, void *context, bool forever)
            (shmem_state.thread_level == SHMEM_THREAD_SINGLE && shmem_others_finalize());
 }
 
-/* Ends the job: the wait is over without its condition. */
-static _Noreturn void fail_wait(int error, const char *call)
+/* The wait is over without its condition. Only a death that is not accepted yet is a reason to go
+ * on: after all others nobody is left whose value could come. */
+static void fail_wait(int error, const char *call)
 {
-    if (error == DN_EPEER && shmem_others_finalize()) {
+    int dead = inner_unacknowledged(shmem_state.node);
+    if (error == DN_EPEER && dead < 0 &&
+        (shmem_others_finalize() || inner_peers_all_gone(shmem_state.node))) {
         shmem_fail(call, "this PE waits for a value that cannot come any more: all other PEs have "
                          "called shmem_finalize or left the program");
     }
-    shmem_fail_error(call, error);
+    shmem_on_error(call, error, dead < 0 ? SHMEM_NOBODY : dead);
 }
 
-/* Stores to the words from first to last, of so many bytes each, wake the sleeper. */
-static void wait_for(bool (*holds)(void *context), void *context, const void *first,
+/* Stores to the words from first to last, of so many bytes each, wake the sleeper. False: a death
+ * has ended the wait. */
+static bool wait_for(bool (*holds)(void *context), void *context, const void *first,
                      const void *last, unsigned bytes, const char *call)
 {
     struct inner_condition condition = {
@@ -31,6 +35,7 @@ static void wait_for(bool (*holds)(void *context), void *context, const void *fi
     if (error) {
         fail_wait(error, call);
     }
+    return !error;
 }
 
 /* ---- One word ----------------------------------------------------------------------------- */
@@ -44,7 +49,7 @@ static void check_word(const void *word, unsigned bytes, const char *call)
     }
 }
 
-void shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range, const char *call)
+bool shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range, const char *call)
 {
     struct base_watched_word watched = {word, bytes, range};
     check_word(word, bytes, call);
@@ -54,8 +59,9 @@ void shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range
     for (; polls > 0 && !base_word_holds(word, bytes, range); polls--) {
         cpu_relax_briefly();
     }
-    wait_for(base_watched_word_holds, &watched, word, word, bytes, call);
-    inner_trace_end(trace, 0);
+    bool holds = wait_for(base_watched_word_holds, &watched, word, word, bytes, call);
+    inner_trace_end(trace, holds ? 0 : DN_EPEER);
+    return holds;
 }
 
 _Noreturn void shmem_wait_refuse(int cmp, const char *call)
@@ -111,17 +117,19 @@ static bool check_words(const struct shmem_words *words)
     return false;
 }
 
-/* Waits for what a look has not found, or lets others go on before the next look. */
-static void go_on(const struct shmem_words *words, bool waits, bool (*holds)(void *context),
+/* Waits for what a look has not found, or lets others go on before the next look. True: it has
+ * come, and whoever waits goes on. */
+static bool go_on(const struct shmem_words *words, bool waits, bool (*holds)(void *context),
                   void *context)
 {
     const unsigned char *first = words->words;
     unsigned bytes = words->type.bytes;
     if (waits) {
-        wait_for(holds, context, first, first + (words->count - 1) * bytes, bytes, words->call);
-    } else {
-        shmem_look_again();
+        return wait_for(holds, context, first, first + (words->count - 1) * bytes, bytes,
+                        words->call);
     }
+    shmem_look_again();
+    return false;
 }
 
 /* Waits are recorded with all of their words; looks are not, since programs repeat them. */
@@ -187,12 +195,9 @@ int shmem_words_all(const struct shmem_words *words, bool waits)
     struct search search = {words, 0};
     bool takes_part = check_words(words);
     struct inner_trace trace = begin_trace(words, waits);
-    bool hold = !takes_part || all_hold(&search);
-    if (!hold) {
-        go_on(words, waits, all_hold, &search);
-    }
+    bool hold = !takes_part || all_hold(&search) || go_on(words, waits, all_hold, &search);
     inner_trace_end(trace, 0);
-    return hold || waits;
+    return hold;
 }
 
 size_t shmem_words_any(const struct shmem_words *words, bool waits)
@@ -201,7 +206,7 @@ size_t shmem_words_any(const struct shmem_words *words, bool waits)
     bool takes_part = check_words(words);
     struct inner_trace trace = begin_trace(words, waits);
     if (takes_part && !any_holds(&search)) {
-        go_on(words, waits, any_holds, &search);
+        (void)go_on(words, waits, any_holds, &search);
     }
     inner_trace_end(trace, 0);
     return search.index;
@@ -217,10 +222,7 @@ size_t shmem_words_some(const struct shmem_words *words, bool waits, size_t *ind
     struct inner_trace trace = begin_trace(words, waits);
     do { /* what held may have changed before it was collected */
         found = collect(words, indices);
-        if (found == 0) {
-            go_on(words, waits, any_holds, &search);
-        }
-    } while (found == 0 && waits);
+    } while (found == 0 && go_on(words, waits, any_holds, &search));
     inner_trace_end(trace, 0);
     return found;
 }

@@ -14,9 +14,9 @@ _Static_assert(SHMEM_CMP_EQ == (int)DN_EQ && SHMEM_CMP_NE == (int)DN_NE &&
 
 /* ---- One word ----------------------------------------------------------------------------- */
 
-/* Waits until a word is in a range. Inline where the width is known; polls closely while a
- * core is free, and leaves the rest to wait_slowly. */
-void shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range, const char *call)
+/* Waits until a word is in a range; false: a death has ended the wait. The typed functions poll
+ * closely first, inline, and leave the rest to this one. */
+bool shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range, const char *call)
     __attribute__((noinline));
 
 /* Ends the job: a comparison that can never hold, or that does not exist. */
@@ -47,7 +47,8 @@ struct shmem_words {
 };
 
 /* Whether all of the words hold; the index of one that does; how many do, and their indices. With
- * `waits` a call returns when that is so; else at once, with 0, SIZE_MAX or 0 if it is not. */
+ * `waits` a call returns when that is so, or after a death; else at once; with 0, SIZE_MAX or 0 if
+ * it is not. */
 int shmem_words_all(const struct shmem_words *words, bool waits);
 size_t shmem_words_any(const struct shmem_words *words, bool waits);
 size_t shmem_words_some(const struct shmem_words *words, bool waits, size_t *indices);

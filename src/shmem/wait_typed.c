@@ -1,9 +1,9 @@
 /* wait_until, test and their forms for several words, for every type. */
 #include "shmem/wait.h"
 
-/* For a constant width. It first wakes sleepers to which this PE has stored: one of them may be
- * what it waits for. */
-static inline __attribute__((always_inline)) void wait_in_range(const void *word, unsigned bytes,
+/* For a constant width; false: a death has ended the wait. It first wakes sleepers to which this PE
+ * has stored: one of them may be what it waits for. */
+static inline __attribute__((always_inline)) bool wait_in_range(const void *word, unsigned bytes,
                                                                 struct base_range range,
                                                                 const char *call)
 {
@@ -12,12 +12,12 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
                !inner_is_traced(node))) {
         for (int poll = 0; poll < INNER_CLOSE_POLLS; poll++) {
             if (base_word_holds(word, bytes, range)) {
-                return;
+                return true;
             }
             cpu_relax_briefly();
         }
     }
-    shmem_wait_slowly(word, bytes, range, call);
+    return shmem_wait_slowly(word, bytes, range, call);
 }
 
 #define WORD(TYPE)                       \
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
     if (UNLIKELY((unsigned)(CMP) > SHMEM_CMP_LE || !RANGE_MAKE(TYPE, CMP, cmp_value, &range))) { \
         shmem_wait_refuse(CMP, SHMEM_CALL_NAME);                                                 \
     }                                                                                            \
-    wait_in_range(ivar, sizeof(TYPE), range, SHMEM_CALL_NAME)
+    (void)wait_in_range(ivar, sizeof(TYPE), range, SHMEM_CALL_NAME)
 
 #define TEST(TYPE, CMP)                                                                           \
     struct base_range range;                                                                      \
@@ -96,9 +96,9 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
         shmem_wait_refuse(cmp, SHMEM_CALL_NAME);
     }
     for (;;) {
-        wait_in_range(sig_addr, sizeof *sig_addr, range, SHMEM_CALL_NAME);
+        bool holds = wait_in_range(sig_addr, sizeof *sig_addr, range, SHMEM_CALL_NAME);
         uint64_t value = base_word_load(sig_addr, sizeof *sig_addr);
-        if (LIKELY(base_range_has(range, value, sizeof value))) {
+        if (LIKELY(base_range_has(range, value, sizeof value)) || !holds) {
             return value;
         }
     }

@@ -24,7 +24,8 @@ HEIGHT = {folder: height for height, folders in enumerate(LAYERS) for folder in 
 
 # A public header belongs to the layer that implements it; dimmnet.h holds the words
 # (error codes, addresses) that all layers speak.
-PUBLIC_HEADERS = {"dimmnet.h": "base", "fagus.h": "fagus", "shmem.h": "shmem"}
+PUBLIC_HEADERS = {"dimmnet.h": "base", "fagus.h": "fagus", "shmem.h": "shmem",
+                  "shmemx.h": "shmem"}
 
 # The libraries above, and the one header through which they see the layers below.
 ABOVE = ["fagus", "shmem"]

@@ -36,10 +36,10 @@ compare()
 
 # OpenSHMEM: the typed functions come from tables, so the preprocessor says what is declared.
 exported=$(nm -D --defined-only "$1/libdimmnet-shmem.so" | awk '$2 != "A" { print $3 }')
-declared=$(gcc -E -P -std=c11 include/shmem.h |
-    grep -oE '\b(p?shmem_[a-z0-9_]+|start_pes|_my_pe|_num_pes|sh(malloc|memalign|realloc|free)) ?\(' |
+declared=$(gcc -E -P -std=c11 include/shmemx.h |
+    grep -oE '\b(p?shmemx?_[a-z0-9_]+|start_pes|_my_pe|_num_pes|sh(malloc|memalign|realloc|free)) ?\(' |
     tr -d ' (' | sort -u)
-compare shmem.h libdimmnet-shmem.so shmem.map DIMMNET_SHMEM
+compare shmemx.h libdimmnet-shmem.so shmem.map DIMMNET_SHMEM
 
 # Fagus, with the names that paper 001's port layer has.
 exported=$(nm -D --defined-only "$1/libfagus.so" | awk '$2 != "A" { print $3 }')

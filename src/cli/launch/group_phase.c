@@ -67,10 +67,16 @@ void launch_phase_on_start_failure(struct launch *launch, int status)
     kill_all(launch);
 }
 
+/* The user said so, or the nodes' program. */
+static bool goes_on_after_deaths(const struct launch *launch)
+{
+    return launch->request->keep_going || host_group_goes_on(launch->group.group);
+}
+
 void launch_phase_on_failure(struct launch *launch, int status, uint64_t now_ns)
 {
     decide_status(launch, status);
-    if (launch->phase == LAUNCH_RUNNING && !launch->request->keep_going) {
+    if (launch->phase == LAUNCH_RUNNING && !goes_on_after_deaths(launch)) {
         enter(launch, LAUNCH_GRACE, now_ns + GRACE_NS);
     }
 }

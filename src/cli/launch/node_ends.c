@@ -88,6 +88,14 @@ static bool end_is_wanted(struct launch *launch)
     return true;
 }
 
+/* A launcher asks the group's words when a node fails; only an agent must tell its own. */
+static void tell_whether_it_goes_on(struct launch *launch)
+{
+    if (launch->agent && host_group_goes_on(launch->group.group)) {
+        remote_agent_tell_going_on(launch);
+    }
+}
+
 /* Once the group is being ended, we end the nodes ourselves, and their ends say nothing. */
 void launch_ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
                        const struct ending *ending, bool wanted)
@@ -144,6 +152,7 @@ static void finish(struct launch *launch, uint32_t index)
     bool well = ended_well(&node->ending);
     bool failed = false; /* or reported when it was announced */
     look_whether_whole(launch);
+    tell_whether_it_goes_on(launch);
     bool wanted = end_is_wanted(launch);
     if (!node->announced) {
         failed = host_group_node_ended(&launch->group, rank, well) || !well;
@@ -228,6 +237,7 @@ static void on_attached_end(struct launch *launch, uint32_t index, const struct 
     uint32_t rank = launch->rank_first + index;
     bool death = node->state == NODE_RUNNING && !node->announced &&
                  !group_life_gone(host_group_life(&launch->group, rank));
+    tell_whether_it_goes_on(launch);
     bool wanted = end_is_wanted(launch);
     if (death) {
         (void)host_group_node_ended(&launch->group, rank, false);
@@ -332,6 +342,7 @@ void launch_ends_watch_attached(struct launch *launch)
 {
     clear_notice(launch->notify_fd);
     look_whether_whole(launch);
+    tell_whether_it_goes_on(launch);
     (void)end_is_wanted(launch);
     launch_verdict_collect(launch);
     look_for_fault(launch);

@@ -46,6 +46,7 @@ struct agent {
 
     uint32_t *told_lives; /* by nodes */
     bool wanted_end_is_told;
+    bool going_on_is_told;
     uint32_t credit_bytes[2]; /* how much output may be sent */
 
     char *input; /* for node 0, POST_WINDOW_BYTES */
@@ -140,6 +141,14 @@ void remote_agent_tell_wanted_end(struct launch *launch, int status)
     if (!launch->agent->wanted_end_is_told) {
         launch->agent->wanted_end_is_told = true;
         say_word(launch->agent, FRAME_WANTED_END, (uint32_t)status);
+    }
+}
+
+void remote_agent_tell_going_on(struct launch *launch)
+{
+    if (!launch->agent->going_on_is_told) {
+        launch->agent->going_on_is_told = true;
+        say(launch->agent, FRAME_GOING_ON, NULL, NULL, 0);
     }
 }
 

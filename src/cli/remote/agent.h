@@ -21,6 +21,8 @@ void remote_agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
                                const struct ending *ending, bool wanted);
 void remote_agent_tell_end(struct launch *launch, uint32_t rank);
 void remote_agent_tell_wanted_end(struct launch *launch, int status);
+/* Its nodes' program goes on after deaths. */
+void remote_agent_tell_going_on(struct launch *launch);
 /* Tells that a node could not become its program; `error` is an errno. */
 void remote_agent_tell_not_started(struct launch *launch, int error);
 

@@ -118,6 +118,7 @@ static bool on_running_frame(struct launch *launch, struct link *link, const str
         (void)host_group_want_end(launch->group.group, (int)words[0]);
         launch_phase_on_wanted_end(launch, (int)(words[0] & 0xff), host_now_ns());
         return true;
+    case FRAME_GOING_ON: host_group_go_on(launch->group.group); return true;
     case FRAME_FAILURE: on_failure(launch, link, words); return true;
     case FRAME_ENDED: end_node(launch, words[0]); return true;
     case FRAME_NOT_STARTED:

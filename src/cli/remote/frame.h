@@ -14,7 +14,7 @@
 #include "fabric/launch.h"
 
 enum {
-    FRAME_PROTOCOL = 4,
+    FRAME_PROTOCOL = 5,
     FRAME_HEADER_BYTES = 8,
     FRAME_WORDS_MAX = 8,
     FRAME_DATA_BYTES_MAX = 16 * 1024, /* of one piece of output or input */
@@ -50,6 +50,8 @@ enum frame_sender { FRAME_OF_AGENT = 1, FRAME_OF_LAUNCHER = 2, FRAME_OF_BOTH = 3
     kind(SIGNAL, FRAME_OF_LAUNCHER, 1, 0)                                                      \
     /* a node wants the whole group to end with this status */                                 \
     kind(WANTED_END, FRAME_OF_AGENT, 1, 0)                                                     \
+    /* the nodes' program goes on after deaths */                                              \
+    kind(GOING_ON, FRAME_OF_AGENT, 0, 0)                                                       \
     /* rank, process, enum ending_kind, status or signal, core dumped, end was wanted */       \
     kind(FAILURE, FRAME_OF_AGENT, 6, 0)                                                        \
     /* rank: nothing of it runs any more */                                                    \

@@ -12,25 +12,6 @@ static void fail_after(void)
     shmem_fail("shmem_thing", "a number: %d", 42);
 }
 
-static void fail_with_code(void)
-{
-    pe_start();
-    shmem_require("shmem_thing", 0);
-    shmem_require("shmem_thing", DN_ETIMEOUT);
-}
-
-static void fail_with_mismatch(void)
-{
-    pe_start();
-    shmem_fail_error("shmem_thing", DN_EMISMATCH);
-}
-
-static void fail_with_peer(void)
-{
-    pe_start();
-    shmem_fail_error("shmem_thing", DN_EPEER);
-}
-
 static void use_after_the_end(void)
 {
     pe_start();
@@ -43,9 +24,6 @@ static void sentences(void **unused)
     (void)unused;
     unit_child_fails(fail_before, "shmem_thing: a number: 42\n");
     unit_child_fails(fail_after, "PE 0: shmem_thing: a number: 42\n");
-    unit_child_fails(fail_with_code, dn_strerror(DN_ETIMEOUT));
-    unit_child_fails(fail_with_mismatch, "the PEs made different calls");
-    unit_child_fails(fail_with_peer, "has finished already");
     unit_child_fails(use_after_the_end, "called after shmem_finalize");
 }
 

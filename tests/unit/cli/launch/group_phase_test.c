@@ -46,6 +46,7 @@ static pid_t start_one(int ignored)
 
 struct group {
     struct launch_request request;
+    struct group_memory memory;
     struct launch launch;
     struct node nodes[NODES];
 };
@@ -60,6 +61,7 @@ static void begin(struct group *group, int ignored)
                                     .phase = LAUNCH_RUNNING,
                                     .phase_deadline_ns = UINT64_MAX,
                                     .timeout_deadline_ns = UINT64_MAX,
+                                    .group = {.group = &group->memory},
                                     .nodes = group->nodes,
                                     .live_count = NODES};
 }
@@ -116,21 +118,35 @@ static void after_a_failure_the_others_have_time(void **state)
     end(&group, 3);
 }
 
+static void assert_are_left_alone(struct group *group)
+{
+    launch_phase_on_failure(&group->launch, 3, 1000 * UNIT_MS);
+    launch_phase_on_time(&group->launch, 1000000 * UNIT_MS);
+    assert_int_equal(group->launch.phase, LAUNCH_RUNNING);
+    assert_lives(group, OBEDIENT);
+    assert_lives(group, STUBBORN);
+    launch_phase_on_start_failure(&group->launch, 2);
+    assert_ends_by(group, OBEDIENT, SIGKILL);
+    assert_ends_by(group, STUBBORN, SIGKILL);
+    end(group, 3);
+}
+
 static void others_that_keep_going_are_left_alone(void **state)
 {
     struct group group;
     (void)state;
     begin(&group, SIGTERM);
     group.request.keep_going = true;
-    launch_phase_on_failure(&group.launch, 3, 1000 * UNIT_MS);
-    launch_phase_on_time(&group.launch, 1000000 * UNIT_MS);
-    assert_int_equal(group.launch.phase, LAUNCH_RUNNING);
-    assert_lives(&group, OBEDIENT);
-    assert_lives(&group, STUBBORN);
-    launch_phase_on_start_failure(&group.launch, 2);
-    assert_ends_by(&group, OBEDIENT, SIGKILL);
-    assert_ends_by(&group, STUBBORN, SIGKILL);
-    end(&group, 3);
+    assert_are_left_alone(&group);
+}
+
+static void others_whose_program_goes_on_are_left_alone(void **state)
+{
+    struct group group;
+    (void)state;
+    begin(&group, SIGTERM);
+    atomic_store(&group.memory.goes_on, 1);
+    assert_are_left_alone(&group);
 }
 
 static void a_signal_is_passed_on_and_has_its_time(void **state)
@@ -161,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(after_a_failure_the_others_have_time),
         cmocka_unit_test(others_that_keep_going_are_left_alone),
+        cmocka_unit_test(others_whose_program_goes_on_are_left_alone),
         cmocka_unit_test(a_signal_is_passed_on_and_has_its_time),
         cmocka_unit_test(a_time_out_terminates_at_once),
     };
