@@ -441,8 +441,8 @@ int message_context_close(struct dn_context *context)
         }
         (void)fabric_settle(context->lane);
     }
-    message_turn_end(&context->recv_turn);
-    message_turn_end(&context->send_turn);
+    base_turn_end(&context->recv_turn);
+    base_turn_end(&context->send_turn);
     if (!error) {
         reclaim();
     }

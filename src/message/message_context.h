@@ -6,8 +6,7 @@
 #ifndef MESSAGE_MESSAGE_CONTEXT_H
 #define MESSAGE_MESSAGE_CONTEXT_H
 
-#include <sys/single_threaded.h>
-
+#include "base/turn.h"
 #include "message/message.h"
 
 /* What a receiver cannot reach goes through memory that it can, so many pieces at a time. */
@@ -119,25 +118,6 @@ static inline int message_context_check(const struct dn_context *context)
         return 0;
     }
     return context ? DN_ESTATE : DN_EINVAL;
-}
-
-/* A locked instruction would be a good part of a small message's cost. A process with one thread
- * needs none: that thread cannot be in two calls at once. */
-static inline bool message_turn_try(_Atomic uint32_t *turn)
-{
-    if (atomic_load_explicit(turn, memory_order_relaxed) != 0) {
-        return false;
-    }
-    if (LIKELY(__libc_single_threaded)) {
-        atomic_store_explicit(turn, 1, memory_order_relaxed);
-        return true;
-    }
-    return atomic_exchange_explicit(turn, 1, memory_order_acquire) == 0;
-}
-
-static inline void message_turn_end(_Atomic uint32_t *turn)
-{
-    atomic_store_explicit(turn, 0, memory_order_release);
 }
 
 /* Takes a turn that is only ever held for a moment. */

@@ -383,10 +383,10 @@ static void serve_posted(struct dn_context *context, bool every)
 /* The same, if nobody else does. */
 static void serve(struct dn_context *context, bool every)
 {
-    if (message_turn_try(&context->recv_turn)) {
+    if (base_turn_try(&context->recv_turn)) {
         serve_posted(context, every);
         give_all_back(context);
-        message_turn_end(&context->recv_turn);
+        base_turn_end(&context->recv_turn);
     }
 }
 
@@ -473,7 +473,7 @@ int message_recv_wait(struct message_op *op, uint64_t timeout_ns)
     }
     message_turn_get(context, &context->recv_turn);
     int source = op->peer;
-    message_turn_end(&context->recv_turn);
+    base_turn_end(&context->recv_turn);
     struct waiting waiting = {
         op, source, {watched_is_done, nobody_sends, &waiting, GROUP_WATCH_ANYTHING}};
     fabric_wake_stored_to(&context->node->lane);
@@ -491,7 +491,7 @@ int message_recv_cancel(struct message_op *op)
         message_pieces_return_buffer(op);
         message_op_finish(op, DN_ETIMEOUT);
     }
-    message_turn_end(&context->recv_turn);
+    base_turn_end(&context->recv_turn);
     return taken_back ? 0 : DN_EBUSY;
 }
 
@@ -600,17 +600,17 @@ static inline bool receive_quickly(struct dn_context *context, struct message_op
     const _Atomic uint64_t *place = place_to_poll(context, op->peer);
     for (int poll = 0; poll < polls; poll++) {
         if (peek(context, place)) {
-            if (LIKELY(message_turn_try(&context->recv_turn))) {
+            if (LIKELY(base_turn_try(&context->recv_turn))) {
                 bool done = take_quickly(context, op, posted);
-                message_turn_end(&context->recv_turn);
+                base_turn_end(&context->recv_turn);
                 if (LIKELY(done) || *posted) {
                     return done;
                 }
                 place = place_to_poll(context, op->peer); /* a pad was passed, say */
             }
-        } else if (poll == POLLS_BEFORE_ROOM && message_turn_try(&context->recv_turn)) {
+        } else if (poll == POLLS_BEFORE_ROOM && base_turn_try(&context->recv_turn)) {
             give_all_back(context);
-            message_turn_end(&context->recv_turn);
+            base_turn_end(&context->recv_turn);
         }
         cpu_relax_briefly();
     }
@@ -624,7 +624,7 @@ static __attribute__((noinline)) int receive_slowly(struct dn_context *context,
     if (!posted) {
         message_turn_get(context, &context->recv_turn);
         post(context, op);
-        message_turn_end(&context->recv_turn);
+        base_turn_end(&context->recv_turn);
     }
     int error = message_recv_wait(op, timeout_ns);
     if (error && message_recv_cancel(op) != 0) {
@@ -671,7 +671,7 @@ int message_irecv(struct dn_context *context, int source, struct message_op *op)
     message_turn_get(context, &context->recv_turn);
     post(context, op);
     serve_posted(context, true);
-    message_turn_end(&context->recv_turn);
+    base_turn_end(&context->recv_turn);
     return 0;
 }
 
@@ -693,6 +693,6 @@ int message_recv_release(struct dn_context *context, int rank)
             message_pieces_drop_own(source);
         }
     }
-    message_turn_end(&context->recv_turn);
+    base_turn_end(&context->recv_turn);
     return error;
 }

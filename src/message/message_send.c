@@ -259,7 +259,7 @@ static void drive(struct dn_context *context, struct message_destination *destin
 void message_send_progress(struct dn_context *context)
 {
     if (atomic_load_explicit(&context->pending_count, memory_order_relaxed) == 0 ||
-        !message_turn_try(&context->send_turn)) {
+        !base_turn_try(&context->send_turn)) {
         return;
     }
     for (uint32_t i = 0; i < context->destination_count; i++) {
@@ -267,7 +267,7 @@ void message_send_progress(struct dn_context *context)
             drive(context, &context->destinations[i]);
         }
     }
-    message_turn_end(&context->send_turn);
+    base_turn_end(&context->send_turn);
 }
 
 bool message_send_is_done(struct message_op *op)
@@ -329,7 +329,7 @@ int message_send_cancel(struct message_op *op)
         finish_offer(op, taken_back ? DN_ETIMEOUT : 0);
     }
     set_quick(destination);
-    message_turn_end(&context->send_turn);
+    base_turn_end(&context->send_turn);
     return taken_back ? 0 : DN_EBUSY;
 }
 
@@ -376,7 +376,7 @@ int message_send_wait(struct message_op *op, uint64_t timeout_ns)
         condition.watch = GROUP_WATCH_NOTHING;
         message_turn_get(context, &context->send_turn);
         words = destination->box ? destination->ring.words : NULL;
-        message_turn_end(&context->send_turn);
+        base_turn_end(&context->send_turn);
     }
     if (words) {
         atomic_store_explicit(&words->wants_room, GROUP_ROOM_AWAITED, memory_order_relaxed);
@@ -422,7 +422,7 @@ static inline __attribute__((always_inline)) bool send_quickly(
     size_t bytes)
 {
     struct group_entry *entry = NULL;
-    if (UNLIKELY(!message_turn_try(&context->send_turn))) {
+    if (UNLIKELY(!base_turn_try(&context->send_turn))) {
         return false;
     }
     if (LIKELY(
@@ -441,7 +441,7 @@ static inline __attribute__((always_inline)) bool send_quickly(
                                GROUP_ENTRY_WHOLE | bytes << GROUP_ENTRY_BYTES_SHIFT, units);
         }
     }
-    message_turn_end(&context->send_turn);
+    base_turn_end(&context->send_turn);
     if (UNLIKELY(!entry)) {
         return false;
     }
@@ -478,7 +478,7 @@ static int begin(struct dn_context *context, struct message_destination *destina
         enqueue(context, destination, op);
         drive(context, destination);
     }
-    message_turn_end(&context->send_turn);
+    base_turn_end(&context->send_turn);
     return error;
 }
 
@@ -606,7 +606,7 @@ int message_send_buffer_get(struct dn_context *context, int rank, size_t bytes, 
     message_turn_get(context, &context->send_turn);
     error = lend(context, destination, bytes, &lent);
     set_quick(destination);
-    message_turn_end(&context->send_turn);
+    base_turn_end(&context->send_turn);
     if (!error) {
         *buffer = lent;
     } else if (error == DN_EBUSY) {
@@ -668,7 +668,7 @@ int message_send_buffer_send(struct dn_context *context, int rank, size_t bytes)
     message_turn_get(context, &context->send_turn);
     error = send_lent(context, destination, bytes);
     set_quick(destination);
-    message_turn_end(&context->send_turn);
+    base_turn_end(&context->send_turn);
     if (error == DN_EBUSY) {
         fabric_progress(context->lane);
     }

@@ -1,5 +1,6 @@
 /* Turns and phases: what every collective call is made of. */
 #include "base/random.h"
+#include "base/turn.h"
 #include "host/clock.h"
 #include "team/way.h"
 
@@ -19,10 +20,9 @@ static uint64_t left_ns(uint64_t deadline_ns)
     return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
-/* Acquire: pairs with the release in team_turn_give. */
 int team_turn_take(struct dn_team *team, uint64_t *timeout_ns)
 {
-    if (LIKELY(atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) == 0)) {
+    if (LIKELY(base_turn_try(&team->turn))) {
         return 0;
     }
     uint64_t deadline_ns = host_deadline_ns(host_now_ns(), *timeout_ns);
@@ -33,7 +33,7 @@ int team_turn_take(struct dn_team *team, uint64_t *timeout_ns)
         if (error) {
             return error;
         }
-    } while (atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) != 0);
+    } while (!base_turn_try(&team->turn));
     *timeout_ns = left_ns(deadline_ns);
     return 0;
 }
@@ -47,7 +47,7 @@ int team_turn_take_patiently(struct dn_team *team)
 /* The same, whatever dies: whoever has the turn ends by itself. */
 static void take_turn_at_last(struct dn_team *team)
 {
-    while (atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) != 0) {
+    while (!base_turn_try(&team->turn)) {
         struct host_condition condition = {turn_is_free, NULL, &team->turn, GROUP_WATCH_NOTHING};
         (void)host_wait(team->node, &condition, DN_FOREVER);
     }
@@ -55,7 +55,7 @@ static void take_turn_at_last(struct dn_team *team)
 
 void team_turn_give(struct dn_team *team)
 {
-    atomic_store_explicit(&team->turn, 0, memory_order_release);
+    base_turn_end(&team->turn);
 }
 
 /* Completes what this node sent on any lane. */
@@ -202,7 +202,7 @@ void team_give_up(struct dn_team *team)
 
 int team_revoke(struct dn_team *team)
 {
-    if (atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) != 0) {
+    if (!base_turn_try(&team->turn)) {
         /* Another thread is in a call, which perhaps only this ends. */
         group_team_revoke(&team->nic, atomic_load_explicit(&team->passed, memory_order_relaxed),
                           false);

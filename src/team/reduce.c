@@ -52,11 +52,23 @@ int team_reduction_with(const struct dn_operator *with, size_t count,
     return 0;
 }
 
+/* An element of at most a word. memcpy of a size that is not known would be a call. */
+static inline void copy_element(void *to, const void *from, size_t bytes)
+{
+    if (LIKELY(bytes == sizeof(uint64_t))) {
+        memcpy(to, from, sizeof(uint64_t));
+    } else if (bytes == sizeof(uint32_t)) {
+        memcpy(to, from, sizeof(uint32_t));
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
 static int reduce_word(struct dn_team *team, const struct team_reduction *reduction,
                        const void *source, void *result, uint32_t summands)
 {
     uint64_t word = 0;
-    memcpy(&word, source, reduction->element_bytes);
+    copy_element(&word, source, reduction->element_bytes);
     int error = team_exchange(team, word, reduction->argument);
     if (error || summands == 0) {
         return error;
@@ -66,7 +78,7 @@ static int reduce_word(struct dn_team *team, const struct team_reduction *reduct
         uint64_t operand = team_operand_of(team, index);
         reduction->combine(&total, &operand, 1, reduction->context);
     }
-    memcpy(result, &total, reduction->element_bytes);
+    copy_element(result, &total, reduction->element_bytes);
     return 0;
 }
 
