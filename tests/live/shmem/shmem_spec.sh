@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../live.bash"
 
 for pes in 1 2 4 8; do
-    for program in types generic memory sync teams; do
+    for program in types generic memory sync teams blocks scans; do
         live_checks "shmem_spec_$program" "$pes"
     done
 done
