@@ -169,6 +169,7 @@ void *pshmem_calloc(size_t count, size_t size)
     static const char call[] = "shmem_calloc";
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
         return NULL;
     }
     void *pointer = allocate(CACHE_LINE_BYTES, bytes, call);
