@@ -76,7 +76,7 @@ correct_program()
         ! grep -v 'waiting for PE [0-9]*, which has not made the call' "$live_work/err"
 }
 
-for name in types memory sync teams blocks scans threads; do
+for name in types memory sync teams 1_6 blocks scans threads; do
     live_verdict "SHMEM_DEBUG=1, nothing to find: shmem_spec_$name" correct_program \
         "shmem_spec_$name" 4
 done
