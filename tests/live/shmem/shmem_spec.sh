@@ -5,10 +5,11 @@
 . "$(dirname "$0")/../live.bash"
 
 for pes in 1 2 4 8; do
-    for program in types generic memory sync teams 1_6 blocks scans; do
+    for program in types generic memory sync teams 1_6 blocks scans lives; do
         live_checks "shmem_spec_$program" "$pes"
     done
 done
+live_checks shmem_spec_lives alone
 
 # aligned BYTES: a heap of this size has what is aligned to all of it, and says no beyond.
 aligned()

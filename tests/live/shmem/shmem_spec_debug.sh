@@ -64,6 +64,20 @@ always|lock_of_another|shmem_clear_lock|does not hold the lock
 always|word_off_its_place|shmem_long_atomic_inc|not aligned
 always|no_signal_operation|shmem_long_put_signal|no signal operation
 always|stride_of_nothing|shmem_long_iput|strides are 1 or more
+always|blocks_that_overlap|shmem_long_ibput|not less than a block
+always|block_source_that_overlaps|shmem_long_ibget|not less than a block
+always|blocks_beyond_the_heap|shmem_ibput64|beyond the end of the symmetric memory
+always|signal_to_the_stack|shmem_signal_set|not symmetric
+always|signal_off_its_place|shmem_ctx_signal_add|not aligned
+always|quiet_of_no_pe|shmem_pe_quiet|there is no PE 2
+always|session_without_a_configuration|shmem_ctx_session_start|null pointer
+always|session_of_no_option|shmem_ctx_session_start|bits without a meaning
+always|scan_of_no_team|shmem_long_sum_exscan|SHMEM_TEAM_INVALID
+debug|scan_on_the_stack|shmem_long_sum_inscan|not symmetric
+debug|scan_that_overlaps|shmem_long_sum_inscan|overlap
+debug|another_scan|shmem_long_sum_(in|ex)scan|has called shmem_long_sum_(in|ex)scan instead
+always|set_that_is_none|shmem_barrier|no set of PEs
+always|finalize_once_too_often|shmem_finalize|after shmem_finalize
 always|call_after_finalize|shmem_long_p|after shmem_finalize
 always|without_init|shmem_long_p|before shmem_init
 END
@@ -76,7 +90,7 @@ correct_program()
         ! grep -v 'waiting for PE [0-9]*, which has not made the call' "$live_work/err"
 }
 
-for name in types memory sync teams 1_6 blocks scans threads; do
+for name in types memory sync teams 1_6 blocks scans lives threads; do
     live_verdict "SHMEM_DEBUG=1, nothing to find: shmem_spec_$name" correct_program \
         "shmem_spec_$name" 4
 done

@@ -353,6 +353,88 @@ static void stride_of_nothing(void)
     shmem_long_iput(&array[0], &array[50], 0, 1, 3, 1);
 }
 
+/* ---- Of version 1.6 ----------------------------------------------------------------- */
+
+static void blocks_that_overlap(void)
+{
+    shmem_long_ibput(&array[0], &array[50], 2, 3, 3, 2, 1);
+}
+
+static void block_source_that_overlaps(void)
+{
+    shmem_long_ibget(&array[0], &array[50], 3, 2, 3, 2, 1);
+}
+
+static void blocks_beyond_the_heap(void)
+{
+    long *memory = shmem_malloc(64);
+    shmem_ibput64(memory, array, (ptrdiff_t)1 << 30, 1, 1, 2, 1);
+}
+
+static void signal_to_the_stack(void)
+{
+    uint64_t on_stack = 0;
+    shmem_signal_set(&on_stack, 1, 1);
+}
+
+static void signal_off_its_place(void)
+{
+    shmem_signal_add(SHMEM_CTX_DEFAULT, (uint64_t *)(void *)((char *)array + 4), 1, 1);
+}
+
+static void quiet_of_no_pe(void)
+{
+    static const int pes[2] = {1, 2};
+    shmem_pe_quiet(pes, 2);
+}
+
+static void session_without_a_configuration(void)
+{
+    shmem_ctx_session_start(SHMEM_CTX_DEFAULT, 0, NULL, SHMEM_CTX_SESSION_TOTAL_OPS);
+}
+
+static void session_of_no_option(void)
+{
+    shmem_ctx_session_start(SHMEM_CTX_DEFAULT, 1L << 20, NULL, 0);
+}
+
+static void scan_of_no_team(void)
+{
+    (void)shmem_long_sum_exscan(SHMEM_TEAM_INVALID, &array[0], &array[50], 1);
+}
+
+static void scan_on_the_stack(void)
+{
+    long on_stack[2] = {0, 0};
+    (void)shmem_long_sum_inscan(SHMEM_TEAM_WORLD, &on_stack[0], &on_stack[1], 1);
+}
+
+static void scan_that_overlaps(void)
+{
+    (void)shmem_long_sum_inscan(SHMEM_TEAM_WORLD, &array[1], &array[0], 10);
+}
+
+static void another_scan(void)
+{
+    if (me.rank == 0) {
+        (void)shmem_long_sum_inscan(SHMEM_TEAM_WORLD, &array[0], &array[50], 1);
+    } else {
+        (void)shmem_long_sum_exscan(SHMEM_TEAM_WORLD, &array[0], &array[50], 1);
+    }
+}
+
+/* It reaches beyond the last PE; a PE that is outside says so, too. */
+static void set_that_is_none(void)
+{
+    shmem_barrier(1, 0, 2, array);
+}
+
+static void finalize_once_too_often(void)
+{
+    shmem_finalize();
+    shmem_finalize();
+}
+
 static void call_after_finalize(void)
 {
     shmem_finalize();
@@ -400,6 +482,20 @@ static const struct {
     MISTAKE(word_off_its_place),
     MISTAKE(no_signal_operation),
     MISTAKE(stride_of_nothing),
+    MISTAKE(blocks_that_overlap),
+    MISTAKE(block_source_that_overlaps),
+    MISTAKE(blocks_beyond_the_heap),
+    MISTAKE(signal_to_the_stack),
+    MISTAKE(signal_off_its_place),
+    MISTAKE(quiet_of_no_pe),
+    MISTAKE(session_without_a_configuration),
+    MISTAKE(session_of_no_option),
+    MISTAKE(scan_of_no_team),
+    MISTAKE(scan_on_the_stack),
+    MISTAKE(scan_that_overlaps),
+    MISTAKE(another_scan),
+    MISTAKE(set_that_is_none),
+    MISTAKE(finalize_once_too_often),
     MISTAKE(call_after_finalize),
 };
 
@@ -444,7 +540,9 @@ int main(int argc, char **argv)
         return end_while_others(argv[2], strcmp(argv[1], "kill") == 0, argc > 3);
     }
     int status = make_mistake(argv[1]);
-    if (status == 0 && strcmp(argv[1], "call_after_finalize") != 0) {
+    int is_initialised;
+    shmem_query_initialized(&is_initialised);
+    if (status == 0 && is_initialised) {
         shmem_finalize();
     }
     return status;
