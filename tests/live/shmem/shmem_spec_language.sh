@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# The header in C and C++, the names that the library exports, and profiling.
+# The header in C and C++, a program in both, the names that the library exports, and profiling.
 # usage: shmem_spec_language.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
+# shellcheck source-path=SCRIPTDIR source=spec_names.bash
+. "$(dirname "$0")/spec_names.bash"
 
 source_folder=$(cd "$(dirname "$0")" && pwd)
 include=$source_folder/../../../include
@@ -42,31 +44,60 @@ language_program()
         -Wl,-rpath,"$live_build"
 }
 
-# Every function of the header is in the library, under both of its names.
-exported()
+# portable COMPILER OPTION...: one program, in this language.
+portable()
+{
+    # shellcheck disable=SC2046 # an option or none
+    "$@" $(sanitizer) -Wall -Wextra -Werror -I"$include" "$source_folder/shmem_spec_portable.c" \
+        -x none -o "$live_work/portable" "$library" "$live_build/libdimmnet.so" \
+        -Wl,-rpath,"$live_build" && runs "$live_work/portable" 3
+}
+
+# The header declares what the specification has, and nothing else.
+declared()
 {
     echo '#include <shmem.h>' | cc -std=c99 -I"$include" -E -P - | tr ';' '\n' |
-        grep -o '\bp\?shmem_[A-Za-z0-9_]* *(' | tr -d ' (' | sort -u >"$live_work/declared"
-    nm -D --defined-only "$library" | awk '{ print $3 }' | cut -d@ -f1 | sort -u \
-        >"$live_work/defined"
-    [ "$(wc -l <"$live_work/declared")" -gt 3000 ] || { echo "too few declared"; return 1; }
-    if comm -23 "$live_work/declared" "$live_work/defined" | grep .; then
-        echo "declared, but not in the library"
-        return 1
-    fi
-    sed -n 's/^pshmem_/shmem_/p' "$live_work/declared" | sort >"$live_work/shifted"
-    if comm -23 <(grep '^shmem_' "$live_work/declared") "$live_work/shifted" | grep .; then
-        echo "without a pshmem_ name"
-        return 1
-    fi
+        grep -o '\b\(p\?shmem\|start\|_my\|_num\|sh\)_\?[A-Za-z0-9_]* *(' | tr -d ' (' |
+        grep -v '^shmem_noplt$' | sort -u >"$live_work/declared"
+    same_names "$live_work/declared" "in shmem.h"
+}
+
+# The library exports what the specification has, its own extensions, and nothing else.
+exported()
+{
+    nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | cut -d@ -f1 |
+        grep -v '^shmemx_' | sort -u >"$live_work/defined"
+    same_names "$live_work/defined" "in the library"
+}
+
+# same_names FILE WHERE: a sorted file has the names of the specification, and no others.
+same_names()
+{
+    spec_names >"$live_work/names"
+    [ "$(wc -l <"$live_work/names")" -gt 3700 ] || { echo "too few names are expected"; return 1; }
+    comm -23 "$live_work/names" "$1" | sed "s/\$/: not $2/" >"$live_work/differ"
+    comm -13 "$live_work/names" "$1" | sed "s/\$/: $2, but not in the specification/" \
+        >>"$live_work/differ"
+    ! grep . "$live_work/differ"
+}
+
+# Extensions are declared in shmemx.h, one by one.
+extensions()
+{
+    echo '#include <shmemx.h>' | cc -std=c99 -I"$include" -E -P - |
+        grep -o '\bshmemx_[A-Za-z0-9_]* *(' | tr -d ' (' | sort -u >"$live_work/declared"
+    nm -D --defined-only "$library" | awk '{ print $3 }' | cut -d@ -f1 | grep '^shmemx_' |
+        sort -u | diff "$live_work/declared" -
 }
 
 for standard in c99 c11 c17; do
     live_verdict "headers alone, $standard" header cc -x c "-std=$standard"
+    live_verdict "one program in all languages, $standard" portable cc -x c "-std=$standard"
 done
 if command -v c++ >/dev/null; then
     for standard in c++11 c++17; do
         live_verdict "headers alone, $standard" header c++ -x c++ "-std=$standard"
+        live_verdict "one program in all languages, $standard" portable c++ -x c++ "-std=$standard"
     done
     live_verdict "a C++ program compiles" language_program
     for pes in 1 2 4; do
@@ -77,7 +108,9 @@ if command -v c++ >/dev/null; then
 else
     live_skip "C++" "there is no c++"
 fi
-live_verdict "every declared function is exported, and as pshmem_" exported
+live_verdict "the specification's functions are declared, and no others" declared
+live_verdict "the specification's functions are exported, and no others" exported
+live_verdict "what shmemx.h declares is exported, and nothing else" extensions
 for pes in 1 2 4; do
     live_verdict "a profiler in front, $pes PEs" runs "$live_programs/shmem_spec_profile" "$pes"
 done
