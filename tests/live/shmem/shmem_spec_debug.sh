@@ -85,7 +85,9 @@ END
 # A program without mistakes works the same in debug mode, which rightly says which PE is slow.
 correct_program()
 {
-    SHMEM_DEBUG=1 live_group -n "$2" --timeout 60 "$live_programs/$1"
+    local pes=$2
+    [[ ${DN_FABRIC-} != sim:* ]] || pes=$live_simulated_nodes
+    SHMEM_DEBUG=1 live_group -n "$pes" --timeout 100 "$live_programs/$1"
     [ "$status" -eq 0 ] &&
         ! grep -v 'waiting for PE [0-9]*, which has not made the call' "$live_work/err"
 }
