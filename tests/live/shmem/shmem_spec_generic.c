@@ -219,7 +219,7 @@ SPEC_ATOMIC(EXTENDED, , ) SPEC_REAL(EXTENDED, , )
     require(shmem_fetch(box_##NAME, right()) == 20);
 
 static void atomics_under_deprecated_names(void){
-    SPEC_OLD(OLD_EXTENDED, , ) SPEC_REAL(OLD_EXTENDED, , ) SPEC_OLD(OLD_STANDARD, , )}
+    SPEC_ATOMIC(OLD_EXTENDED, , ) SPEC_REAL(OLD_EXTENDED, , ) SPEC_ATOMIC(OLD_STANDARD, , )}
 
 /* ---- Waiting ----------------------------------------------------------------------- */
 

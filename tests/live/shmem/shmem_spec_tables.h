@@ -62,9 +62,4 @@
     X(complexd, double _Complex, A, B)  \
     X(complexf, float _Complex, A, B)
 
-#define SPEC_OLD(X, A, B) \
-    X(int, int, A, B)     \
-    X(long, long, A, B)   \
-    X(longlong, long long, A, B)
-
 #endif
