@@ -2,7 +2,8 @@
  *
  * The tables below declare the typed functions, one line for each type. Every function has a
  * second name, pshmem_..., so that tools can put their own function in front of the shmem_ one.
- * In C11 and later a name without a type chooses the function by the types of its arguments.
+ * In C11 and later, and in C++, a name without a type chooses the function by the types of its
+ * arguments.
  *
  * The OpenSHMEM specification says what each call does and promises; shmem(7) says what is
  * particular to this library. */
@@ -244,13 +245,19 @@ typedef struct {
 #define SHMEM_REDUCE_MINMAX_TYPES(X, A, B) SHMEM_RMA_TYPES(X, A, B)
 #define SHMEM_REDUCE_MINMAX_DISTINCT_TYPES(X, A, B) SHMEM_RMA_DISTINCT_TYPES(X, A, B)
 
-/* C++ has no such types. */
-#ifdef __cplusplus
-#define SHMEM_COMPLEX_TYPES(X, A, B)
-#else
+/* C++ has them only as an extension of the compiler. */
+#ifndef __cplusplus
 #define SHMEM_COMPLEX_TYPES(X, A, B)   \
     X(complexd, double _Complex, A, B) \
     X(complexf, float _Complex, A, B)
+#elif defined(__GNUC__)
+__extension__ typedef double _Complex shmem_complexd_t;
+__extension__ typedef float _Complex shmem_complexf_t;
+#define SHMEM_COMPLEX_TYPES(X, A, B)    \
+    X(complexd, shmem_complexd_t, A, B) \
+    X(complexf, shmem_complexf_t, A, B)
+#else
+#define SHMEM_COMPLEX_TYPES(X, A, B)
 #endif
 
 #define SHMEM_REDUCE_ARITHMETIC_TYPES(X, A, B) \
@@ -702,7 +709,9 @@ SHMEM_DECLARE_ALL_TO_ALL(pshmem)
 #endif
 
 /* The names without a type. */
-#if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#ifdef __cplusplus
+#include "shmem_cxx.h"
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #include "shmem_generic.h"
 #endif
 

@@ -36,12 +36,24 @@ sanitizer()
         s/.* __tsan_init$/-fsanitize=thread/p'
 }
 
-language_program()
+# cxx_program NAME COMPILER OPTION...: makes NAME from NAME.cpp.
+cxx_program()
 {
+    local name=$1
+    shift
     # shellcheck disable=SC2046 # an option or none
-    c++ $(sanitizer) -std=c++14 -Wall -Wextra -Werror -I"$include" "$source_folder/shmem_spec_language.cpp" \
-        -o "$live_work/language" "$@" "$library" "$live_build/libdimmnet.so" \
-        -Wl,-rpath,"$live_build"
+    "$@" $(sanitizer) -Wall -Wextra -Wpedantic -Werror -I"$include" \
+        "$source_folder/shmem_spec_$name.cpp" -o "$live_work/$name" "$library" \
+        "$live_build/libdimmnet.so" -Wl,-rpath,"$live_build"
+}
+
+# generic_names PES COMPILER OPTION...
+generic_names()
+{
+    local pes=$1
+    shift
+    live_verdict "generic names compile, ${*}" cxx_program cxx "$@"
+    live_verdict "generic names, $pes PEs, ${*}" runs "$live_work/cxx" "$pes"
 }
 
 # portable COMPILER OPTION...: one program, in this language.
@@ -99,12 +111,23 @@ if command -v c++ >/dev/null; then
         live_verdict "headers alone, $standard" header c++ -x c++ "-std=$standard"
         live_verdict "one program in all languages, $standard" portable c++ -x c++ "-std=$standard"
     done
-    live_verdict "a C++ program compiles" language_program
+    live_verdict "a C++ program compiles" cxx_program language c++ -std=c++14
     for pes in 1 2 4; do
         live_verdict "a C++ program, $pes PEs" runs "$live_work/language" "$pes"
     done
-    live_verdict "a C++ program compiles at a fixed address" language_program -no-pie -fno-pie
+    live_verdict "a C++ program compiles at a fixed address" \
+        cxx_program language c++ -std=c++14 -no-pie -fno-pie
     live_verdict "a C++ program at a fixed address" runs "$live_work/language" 2
+    generic_names 2 c++ -std=c++11
+    generic_names 3 c++ -std=c++17 -O2
+    # Another compiler's sanitizer is another library.
+    if ! command -v clang++ >/dev/null; then
+        live_skip "generic names, clang++" "there is no clang++"
+    elif [ "$(sanitizer)" ]; then
+        live_skip "generic names, clang++" "the library has the sanitizer of another compiler"
+    else
+        generic_names 4 clang++ -std=c++11
+    fi
 else
     live_skip "C++" "there is no c++"
 fi
