@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "cli/launch/pidfd.h"
 #include "cli/launch/sweep.h"
+#include "host/pidfd.h"
 
 /* From the launcher's end until its agent's: the agent kills its nodes and sweeps meanwhile. */
 enum { HUNG_UP_MS = 5000 };
@@ -43,7 +43,7 @@ bool launch_guardian_open(struct guardian *guardian, uint32_t count, const char 
         return false;
     }
     guardian->process_groups = shared;
-    guardian->launcher_fd = launch_pidfd_of(getpid());
+    guardian->launcher_fd = host_pidfd_of(getpid());
     return guardian->launcher_fd >= 0;
 }
 
@@ -80,7 +80,7 @@ static void await_end(int count)
             count = 1;
             timeout_ms = HUNG_UP_MS;
         } else if (ready == 0) {
-            (void)launch_pidfd_kill(0, SIGKILL);
+            (void)host_pidfd_kill(0, SIGKILL);
             timeout_ms = -1;
         }
     }

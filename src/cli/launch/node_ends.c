@@ -13,10 +13,10 @@
 #include "cli/cli.h"
 #include "cli/remote/fleet.h"
 #include "cli/launch/launcher.h"
-#include "cli/launch/pidfd.h"
 #include "cli/launch/sweep.h"
 #include "group/life.h"
 #include "host/clock.h"
+#include "host/pidfd.h"
 
 static struct ending ending_of(const siginfo_t *info)
 {
@@ -203,7 +203,7 @@ static bool watch(struct launch *launch, struct node *node, pid_t attached)
 {
     if (node->attached_pid == 0) {
         node->attached_pid = attached;
-        node->attached_fd = launch_pidfd_of(attached);
+        node->attached_fd = host_pidfd_of(attached);
         launch->attached_count += node->attached_fd >= 0;
     }
     return node->attached_fd >= 0;
@@ -226,7 +226,7 @@ static bool attached_process_remains(struct launch *launch, uint32_t index)
     if (getpgid(attached) != node->pid && !launch_sweep_descends(attached)) {
         return false;
     }
-    (void)launch_pidfd_kill(node->attached_fd, SIGKILL);
+    (void)host_pidfd_kill(node->attached_fd, SIGKILL);
     return true;
 }
 

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/launch/pidfd.h"
 #include "cli/process.h"
+#include "host/pidfd.h"
 
 enum {
     SWEEP_ROUNDS = 2000,
@@ -108,7 +108,7 @@ static bool kill_if_marked(const char *pid_text, const char *mark)
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%.20s/environ", pid_text);
     /* Open it before looking: its number may become another process's. */
-    int process = launch_pidfd_of((pid_t)strtol(pid_text, NULL, 10));
+    int process = host_pidfd_of((pid_t)strtol(pid_text, NULL, 10));
     if (process < 0) {
         return false;
     }
@@ -117,7 +117,7 @@ static bool kill_if_marked(const char *pid_text, const char *mark)
     if (fd >= 0) {
         (void)close(fd);
     }
-    found = found && launch_pidfd_kill(process, SIGKILL) == 0;
+    found = found && host_pidfd_kill(process, SIGKILL) == 0;
     (void)close(process);
     return found;
 }
