@@ -7,6 +7,7 @@
 #include "base/uncancelled.h"
 #include "group/address.h"
 #include "host/fork.h"
+#include "host/job.h"
 #include "host/program_data.h"
 #include "lock/lock.h"
 #include "nic/services.h"
@@ -435,12 +436,21 @@ void inner_trace_look(const struct dn_node *node, const char *name, const void *
     }
 }
 
-/* ---- The end of the job ---------------------------------------------------------- */
+/* ---- The beginning and the end of the job ------------------------------------- */
+
+const char *inner_attach_reason(int error)
+{
+    const char *reason = host_attach_reason();
+    return *reason ? reason : dn_strerror(error);
+}
 
 bool inner_want_end(const struct dn_node *node, int *status)
 {
     struct group_memory *group = node->process->control.group;
     bool first = host_group_want_end(group, *status);
+    if (first) {
+        host_job_note_end(*status);
+    }
     (void)host_group_end_is_wanted(group, status);
     return first;
 }

@@ -324,7 +324,10 @@ void inner_trace_end(struct inner_trace trace, int result);
 void inner_trace_look(const struct dn_node *node, const char *name, const void *word,
                       uint64_t bytes);
 
-/* ---- The end of the job ---------------------------------------------------------- */
+/* ---- The beginning and the end of the job ------------------------------------- */
+
+/* Why dn_attach has just failed, in a sentence. */
+const char *inner_attach_reason(int error);
 
 /* Notes that the whole group is to end with *status; false: another node wished so before, and
  * *status becomes its status. */

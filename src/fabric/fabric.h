@@ -132,6 +132,9 @@ FABRICS(FABRIC_DECLARE)
  * With DN_RELAX=1 (`relaxed`) a layer stands in the place of a fabric that has nothing to join. */
 const struct fabric *fabric_choose(bool launched, bool relaxed);
 
+/* The name of the one that groups get unless they are told otherwise. */
+const char *fabric_first_name(void);
+
 /* A number that the launcher has left in the environment; false: there is none up to the limit. */
 bool fabric_environment_number(const char *variable, uint64_t limit, uint64_t *number);
 

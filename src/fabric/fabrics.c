@@ -21,3 +21,13 @@ const struct fabric *fabric_choose(bool launched, bool relaxed)
     }
     return relaxed && !chosen->join ? &relax_fabric : chosen;
 }
+
+const char *fabric_first_name(void)
+{
+    static const char *const names[] = {
+#define ROW(name) #name,
+        FABRICS(ROW)
+#undef ROW
+    };
+    return names[0];
+}

@@ -298,21 +298,35 @@ void host_group_go_on(struct group_memory *group)
     atomic_store(&group->goes_on, 1);
 }
 
-void host_keep_from_programs(void)
+static int notify_fd = -1; /* unless a variable names it */
+
+void host_notify_by(int fd)
+{
+    notify_fd = fd;
+}
+
+/* The event by which the launcher is told; -1: there is no launcher. */
+static int find_notify_fd(void)
 {
     uint64_t fd;
-    if (fabric_environment_number(HOST_ENV_NOTIFY_FD, INT32_MAX, &fd)) {
-        (void)fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+    return fabric_environment_number(HOST_ENV_NOTIFY_FD, INT32_MAX, &fd) ? (int)fd : notify_fd;
+}
+
+void host_keep_from_programs(void)
+{
+    int fd = find_notify_fd();
+    if (fd >= 0) {
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
 }
 
 void host_tell_launcher(void)
 {
     const uint64_t one = 1;
-    uint64_t fd;
-    if (fabric_environment_number(HOST_ENV_NOTIFY_FD, INT32_MAX, &fd)) {
+    int fd = find_notify_fd();
+    if (fd >= 0) {
         /* It can only fail when the launcher is gone, and then this process is too. */
-        (void)syscall(SYS_write, (int)fd, &one, sizeof one);
+        (void)syscall(SYS_write, fd, &one, sizeof one);
     }
 }
 

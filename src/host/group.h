@@ -80,6 +80,8 @@ bool host_group_is_whole(const struct host_group *mapped);
 
 /* Makes the launcher, if there is one, look at the group's words. */
 void host_tell_launcher(void);
+/* It is told by this event, which no variable names. */
+void host_notify_by(int fd);
 /* Programs that this process starts or becomes do not inherit the descriptor for that. */
 void host_keep_from_programs(void);
 

@@ -3,6 +3,7 @@
 #include "host/node.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/uncancelled.h"
 #include "host/clock.h"
 #include "host/fork.h"
+#include "host/join.h"
 #include "host/killpoint.h"
 #include "host/settings.h"
 #include "host/trace.h"
@@ -55,34 +57,41 @@ static void stop_fabric(void)
     }
 }
 
-/* The memory that the launcher names, and this process's place. DN_EGROUP when its words make
- * no sense. */
-static int map_launched(struct host_group *launched, uint32_t *rank)
+/* This process's place in a group that somebody else has made. */
+struct place {
+    int group_fd;
+    uint32_t rank;
+};
+
+/* The place that `dimmnet run` names. DN_EGROUP when its words make no sense. */
+static int find_place(struct place *place)
 {
     uint64_t fd;
-    uint64_t number;
+    uint64_t rank;
     if (!fabric_environment_number(HOST_ENV_GROUP_FD, INT32_MAX, &fd) ||
-        !fabric_environment_number(HOST_ENV_RANK, GROUP_NODES_MAX, &number)) {
+        !fabric_environment_number(HOST_ENV_RANK, GROUP_NODES_MAX, &rank)) {
         return DN_EGROUP;
     }
-    int error = host_group_map((int)fd, launched);
-    if (error) {
-        return error;
-    }
-    if (number >= launched->facts.geometry.node_count) {
-        host_group_unmap(launched);
-        return DN_EGROUP;
-    }
-    *rank = (uint32_t)number;
+    *place = (struct place){.group_fd = (int)fd, .rank = (uint32_t)rank};
     return 0;
+}
+
+static int map_launched(const struct place *place, struct host_group *launched)
+{
+    int error = host_group_map(place->group_fd, launched);
+    if (!error && place->rank >= launched->facts.geometry.node_count) {
+        host_group_unmap(launched);
+        error = DN_EGROUP;
+    }
+    return error;
 }
 
 /* The group that the launcher has made, or, where the fabric says so, one of this process's
  * own. */
-static int join_group(uint32_t *rank)
+static int join_group(const struct place *place)
 {
     struct host_group launched;
-    int error = map_launched(&launched, rank);
+    int error = map_launched(place, &launched);
     if (error) {
         return error;
     }
@@ -106,14 +115,59 @@ static int join_group(uint32_t *rank)
     return 0;
 }
 
-/* A group of one, with the caller's sizes over the environment's. */
-static int make_group_of_one(const struct dn_options *options, const struct host_settings *settings)
+/* The sizes of a group that no launcher makes: the caller's over the environment's. */
+static struct group_sizes own_sizes(const struct dn_options *options,
+                                    const struct host_settings *settings)
 {
     struct group_sizes sizes = settings->sizes;
     sizes.llcm_bytes = options->llcm_bytes ? options->llcm_bytes : sizes.llcm_bytes;
     sizes.bank_bytes = options->bank_bytes ? options->bank_bytes : sizes.bank_bytes;
     sizes.heap_bytes = options->heap_bytes ? options->heap_bytes : sizes.heap_bytes;
+    return sizes;
+}
+
+static int make_group_of_one(const struct dn_options *options, const struct host_settings *settings)
+{
+    struct group_sizes sizes = own_sizes(options, settings);
     return host_group_create(1, &sizes, host_core_count(), &process.group);
+}
+
+/* Why the last attempt to attach failed, if there is more to say than the error's own sentence. */
+static char reason[HOST_SENTENCE_BYTES];
+
+const char *host_attach_reason(void)
+{
+    return reason;
+}
+
+/* Such a job has the first of all fabrics; who asked for another one must not get this. */
+static int check_fabric(const struct host_job *job)
+{
+    const char *wanted = getenv("DN_FABRIC");
+    if (!wanted || !*wanted || strcmp(wanted, fabric_first_name()) == 0) {
+        return 0;
+    }
+    (void)snprintf(reason, sizeof reason, "%s starts groups on %s only, not on DN_FABRIC=%s",
+                   job->launcher, fabric_first_name(), wanted);
+    return DN_EGROUP;
+}
+
+/* The place in the group of a job that a launcher of MPI programs has started. */
+static int meet_job(const struct host_job *job, const struct dn_options *options,
+                    const struct host_settings *settings, struct place *place)
+{
+    struct group_sizes sizes = own_sizes(options, settings);
+    struct host_join_terms terms = {.sizes = &sizes,
+                                    .patience_ms = settings->join_timeout_ms,
+                                    .stop_signal = settings->stop_signal};
+    struct host_joined joined;
+    int error = check_fabric(job);
+    error = error ? error : host_join(job, &terms, &joined, reason);
+    if (!error) {
+        host_notify_by(joined.notify_fd);
+        *place = (struct place){.group_fd = joined.group_fd, .rank = job->rank};
+    }
+    return error;
 }
 
 static int fill_segments(void)
@@ -170,6 +224,7 @@ static void close_handles_in_child(void)
 {
     (void)pthread_mutex_init(&attach_lock, NULL);
     (void)pthread_mutex_init(&process.table_lock, NULL);
+    host_join_forget();
     host_trace_stop();
     if (host_fabric_clock) {
         host_fabric_clock = stopped_clock; /* the fabric's memory is not there either */
@@ -341,8 +396,10 @@ static void tear_down(void)
 static int attach_locked(const struct dn_options *options)
 {
     struct host_settings settings;
+    struct host_job job = {.launcher = NULL};
+    struct place place = {.rank = 0};
     const char *bad;
-    uint32_t rank = 0;
+    reason[0] = '\0';
     int error = host_settings_read(&settings, &bad);
     if (!error && !host_fork_watch(&process, close_handles_in_child)) {
         error = DN_ENOMEM;
@@ -352,15 +409,24 @@ static int attach_locked(const struct dn_options *options)
     }
     bool launched = getenv(HOST_ENV_GROUP_FD) != NULL;
     process.fabric = fabric_choose(launched, settings.relax);
-    error = launched ? join_group(&rank) : make_group_of_one(options, &settings);
+    error = launched ? find_place(&place) : host_job_find(&job, reason);
+    if (!error && job.launcher) {
+        error = meet_job(&job, options, &settings, &place);
+    }
+    if (!error) {
+        error = launched || job.launcher ? join_group(&place)
+                                         : make_group_of_one(options, &settings);
+    }
     if (error) {
+        host_join_end();
         return error;
     }
-    host_killpoint_arm(rank);
+    host_killpoint_arm(place.rank);
     host_wait_prepare();
-    error = set_up(rank, options, &settings);
+    error = set_up(place.rank, options, &settings);
     if (error) {
         tear_down();
+        host_join_end();
         return error;
     }
     if (launched) {
@@ -464,6 +530,7 @@ int host_detach(struct dn_node *node)
     if (!error) {
         end_life();
         tear_down();
+        host_join_end();
         attached = false;
     }
     pthread_mutex_unlock(&attach_lock);

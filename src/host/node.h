@@ -64,6 +64,8 @@ static inline bool host_node_open(const struct dn_node *node)
 }
 
 int host_attach(struct dn_node **node, const struct dn_options *options);
+/* A sentence about the last attach that failed, for people; empty: its error says it all. */
+const char *host_attach_reason(void);
 int host_detach(struct dn_node *node);
 /* After a detach that could not make registered memory private again (DN_ETHREADS, DN_ENOMEM,
  * DN_ESYSTEM): leaves all the same. That memory keeps its content and stays in the group's

@@ -20,9 +20,14 @@
                         row("DN_RELAX", relax, FLAG, "0",                                          \
                             "1: delay and reorder all that the memory model allows")               \
                             row("DN_RELAX_SEED", relax_seed, NUMBER, "0",                          \
-                                "seed of DN_RELAX's choices; 0 takes a new one each time")
+                                "seed of DN_RELAX's choices; 0 takes a new one each time")         \
+                                row("DN_JOIN_TIMEOUT_MS", join_timeout_ms, TIME, "60000",          \
+                                    "under mpirun: how long a rank waits for the others to come")
 
-enum kind { SIZE, ROOM, NUMBER, SIGNAL, FLAG };
+enum kind { SIZE, ROOM, NUMBER, SIGNAL, TIME, FLAG };
+
+/* A day: more is a mistake, and sums of it must not overflow. */
+#define TIME_MS_MAX UINT64_C(86400000)
 
 static const struct {
     const char *name;
@@ -42,6 +47,7 @@ static bool read_value(enum kind kind, const char *text, uint64_t *value)
     case NUMBER: return base_number_parse(text, UINT64_MAX, value);
     case SIGNAL:
         return base_number_parse(text, (uint64_t)SIGRTMAX, value) && *value >= (uint64_t)SIGRTMIN;
+    case TIME: return base_number_parse(text, TIME_MS_MAX, value) && *value > 0;
     default: return base_number_parse(text, 1, value);
     }
 }

@@ -9,6 +9,7 @@ struct host_settings {
     int stop_signal; /* a real-time signal */
     bool relax;
     uint64_t relax_seed; /* 0: a new one each time */
+    uint64_t join_timeout_ms;
 };
 
 /* Defaults overlaid by the environment. DN_EINVAL and the variable's name in *bad

@@ -302,7 +302,7 @@ static struct dn_node *join(const char *call, const struct shmem_environment *en
     }
     int error = dn_attach(&node, &options);
     if (error) {
-        shmem_fail(call, "cannot join the group of PEs: %s", dn_strerror(error));
+        shmem_fail(call, "cannot join the group of PEs: %s", inner_attach_reason(error));
     }
     return node;
 }

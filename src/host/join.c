@@ -1,0 +1,282 @@
+/* Coming to the keeper, and hearing it. */
+#define _GNU_SOURCE
+#include "host/join.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/uncancelled.h"
+#include "fabric/fabric.h"
+#include "host/clock.h"
+#include "host/keeper.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NAP_NS (5 * NS_PER_MS)
+/* The keeper's answer to the time-out is on its way. */
+#define ANSWER_NS (10000 * NS_PER_MS)
+
+/* Guarded by the caller's lock. */
+static bool has_come;
+static int connection = -1;
+static pthread_t listener;
+/* For the thread: what it does not hear any more is no loss. */
+static _Atomic bool is_heard;
+
+/* One try to join. */
+struct attempt {
+    const struct host_job *job;
+    const struct host_join_terms *terms;
+    uint64_t deadline_ns;
+    char *sentence;
+};
+
+static __attribute__((format(printf, 3, 4))) int refuse(const struct attempt *attempt, int error,
+                                                        const char *format, ...)
+{
+    va_list arguments;
+    int saved = errno;
+    va_start(arguments, format);
+    (void)vsnprintf(attempt->sentence, HOST_SENTENCE_BYTES, format, arguments);
+    va_end(arguments);
+    errno = saved;
+    return error;
+}
+
+static int refuse_for_system(const struct attempt *attempt, const char *what)
+{
+    return refuse(attempt, DN_ESYSTEM, "%s: %s", what, strerror(errno));
+}
+
+static int refuse_for_absence(const struct attempt *attempt, uint32_t rank)
+{
+    return refuse(attempt, DN_ETIMEOUT,
+                  "rank %u of %u has not come within %g s: every process of the job must come "
+                  "(DN_JOIN_TIMEOUT_MS)",
+                  rank, attempt->job->size, (double)attempt->terms->patience_ms / 1e3);
+}
+
+/* ---- Coming -------------------------------------------------------------------------------- */
+
+/* 0; DN_ESTATE: try again, the keeper is not there or has no room. */
+static int knock(const struct attempt *attempt, int fd)
+{
+    struct sockaddr_un address;
+    socklen_t length = keeper_address(attempt->job, &address);
+    pid_t keeper;
+    if (connect(fd, (struct sockaddr *)&address, length) != 0) {
+        bool may_come = errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
+        return may_come ? DN_ESTATE : refuse_for_system(attempt, "cannot reach the other ranks");
+    }
+    if (!keeper_peer_is_ours(fd, &keeper)) {
+        return refuse(attempt, DN_EGROUP, "a process of another user has taken the job's name");
+    }
+    struct keeper_hello hello = {
+        .magic = KEEPER_MAGIC,
+        .layout_version = GROUP_LAYOUT_VERSION,
+        .rank = attempt->job->rank,
+        .size = attempt->job->size,
+    };
+    uint64_t now_ns = fabric_now_ns();
+    hello.patience_ns = attempt->deadline_ns > now_ns ? attempt->deadline_ns - now_ns : 0;
+    (void)sched_getaffinity(0, sizeof hello.cores, &hello.cores);
+    return send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello ? 0 : DN_ESTATE;
+}
+
+/* What the kernel put beside an answer. */
+static void take_descriptors(struct msghdr *message, struct host_joined *joined)
+{
+    const struct cmsghdr *head = CMSG_FIRSTHDR(message);
+    int descriptors[2];
+    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+        head->cmsg_len == CMSG_LEN(sizeof descriptors)) {
+        memcpy(descriptors, CMSG_DATA(head), sizeof descriptors);
+        *joined = (struct host_joined){.group_fd = descriptors[0], .notify_fd = descriptors[1]};
+    }
+}
+
+/* 0: there is an answer; DN_ESTATE: the keeper was another program's, which has ended. */
+static int hear_answer(const struct attempt *attempt, int fd, struct keeper_answer *answer,
+                       struct host_joined *joined)
+{
+    struct iovec bytes = {answer, sizeof *answer};
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(2 * sizeof(int))];
+    } control;
+    uint64_t until_ns = host_deadline_ns(attempt->deadline_ns, ANSWER_NS);
+    for (;;) {
+        struct msghdr message = {.msg_iov = &bytes,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control.room,
+                                 .msg_controllen = sizeof control.room};
+        ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (got == (ssize_t)sizeof *answer) {
+            take_descriptors(&message, joined);
+            return 0;
+        }
+        if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
+            return DN_ESTATE;
+        }
+        uint64_t now_ns = fabric_now_ns();
+        if (now_ns >= until_ns) {
+            return refuse(attempt, DN_ETIMEOUT, "the job's keeper does not answer");
+        }
+        uint64_t left_ms = (until_ns - now_ns) / NS_PER_MS + 1;
+        struct pollfd look = {.fd = fd, .events = POLLIN};
+        (void)poll(&look, 1, left_ms < 1000 ? (int)left_ms : 1000);
+    }
+}
+
+static int judge(const struct attempt *attempt, const struct keeper_answer *answer,
+                 const struct host_joined *joined)
+{
+    switch ((enum keeper_word)answer->word) {
+    case KEEPER_WELCOME:
+        if (joined->group_fd >= 0) {
+            return 0;
+        }
+        errno = EMFILE; /* the kernel had no descriptor for what was sent */
+        return refuse_for_system(attempt, "cannot take the group's memory");
+    case KEEPER_MISSING: return refuse_for_absence(attempt, answer->number);
+    case KEEPER_LOST:
+        return refuse(attempt, DN_EPEER, "rank %u ended or gave up before all ranks had come",
+                      answer->number);
+    case KEEPER_TAKEN:
+        return refuse(attempt, DN_EGROUP, "another process of the job has come as rank %u",
+                      attempt->job->rank);
+    case KEEPER_OTHER:
+        return refuse(attempt, DN_EVERSION, "rank 0 has another version of the library");
+    case KEEPER_FAILED:
+        return refuse(attempt, -(int)answer->number, "cannot make the group's memory: %s",
+                      dn_strerror(-(int)answer->number));
+    case KEEPER_END: break;
+    }
+    return refuse(attempt, DN_EGROUP, "the job's keeper speaks another language");
+}
+
+/* Comes to the keeper, however long that takes to be there; gives the socket in *fd. */
+static int meet(const struct attempt *attempt, int *fd, struct host_joined *joined)
+{
+    for (;;) {
+        struct keeper_answer answer;
+        *joined = (struct host_joined){-1, -1};
+        *fd = keeper_socket();
+        if (*fd < 0) {
+            return refuse_for_system(attempt, "cannot make a socket");
+        }
+        int error = knock(attempt, *fd);
+        error = error ? error : hear_answer(attempt, *fd, &answer, joined);
+        if (error != DN_ESTATE) {
+            error = error ? error : judge(attempt, &answer, joined);
+            if (error) {
+                (void)close(*fd);
+            }
+            return error;
+        }
+        (void)close(*fd);
+        if (fabric_now_ns() >= attempt->deadline_ns) {
+            return refuse_for_absence(attempt, 0);
+        }
+        base_nap_ns(NAP_NS);
+    }
+}
+
+/* ---- Hearing ------------------------------------------------------------------------------- */
+
+/* Ends the process when the keeper says so, or is gone: then nobody would notice deaths any more.
+ * A thread does that because the program may be computing, and because only the process itself can
+ * give its launcher the status that the job is to have. */
+static void *hear(void *context)
+{
+    int fd = (int)(intptr_t)context;
+    struct keeper_answer answer;
+    for (;;) {
+        struct pollfd look = {.fd = fd, .events = POLLIN};
+        (void)poll(&look, 1, -1);
+        ssize_t got = recv(fd, &answer, sizeof answer, MSG_DONTWAIT);
+        if (got == (ssize_t)sizeof answer && answer.word == KEEPER_END) {
+            _exit((int)answer.number);
+        }
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+            break;
+        }
+    }
+    /* host_join_end shuts this side down, which looks the same. */
+    if (atomic_load(&is_heard)) {
+        static const char sentence[] = "dimmnet: the job's keeper was killed: this process ends\n";
+        ssize_t written = write(STDERR_FILENO, sentence, sizeof sentence - 1);
+        (void)written;
+        _exit(1);
+    }
+    return NULL;
+}
+
+static int start_to_hear(const struct attempt *attempt, int fd)
+{
+    atomic_store(&is_heard, true);
+    int error = fabric_thread_start(&listener, hear, (void *)(intptr_t)fd,
+                                    attempt->terms->stop_signal);
+    if (error) {
+        atomic_store(&is_heard, false);
+        return refuse(attempt, error, "cannot start a thread that listens to the job's keeper");
+    }
+    connection = fd;
+    return 0;
+}
+
+int host_join(const struct host_job *job, const struct host_join_terms *terms,
+              struct host_joined *joined, char sentence[HOST_SENTENCE_BYTES])
+{
+    struct attempt attempt = {
+        .job = job,
+        .terms = terms,
+        .deadline_ns = host_deadline_ns(fabric_now_ns(), terms->patience_ms * NS_PER_MS),
+        .sentence = sentence,
+    };
+    if (has_come) {
+        return refuse(&attempt, DN_EGROUP, "this process has been in its job's group before");
+    }
+    has_come = true;
+    int error = job->rank == 0 ? keeper_start(job, terms->sizes) : 0;
+    if (error == DN_EGROUP) {
+        return refuse(&attempt, error, "another process has taken the job's name");
+    }
+    if (error) {
+        return refuse_for_system(&attempt, "cannot start the job's keeper");
+    }
+    int fd;
+    error = meet(&attempt, &fd, joined);
+    if (error) {
+        return error;
+    }
+    error = start_to_hear(&attempt, fd);
+    if (error) {
+        (void)close(fd);
+        (void)close(joined->group_fd);
+        (void)close(joined->notify_fd);
+    }
+    return error;
+}
+
+void host_join_end(void)
+{
+    if (connection >= 0) {
+        atomic_store(&is_heard, false);
+        (void)shutdown(connection, SHUT_RDWR);
+        (void)pthread_join(listener, NULL);
+        (void)close(connection);
+        connection = -1;
+    }
+}
+
+void host_join_forget(void)
+{
+    connection = -1;
+    atomic_store(&is_heard, false);
+}

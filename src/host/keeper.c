@@ -1,0 +1,493 @@
+/* The keeper's life.
+ *
+ * It is forked from a program that may have threads, so it calls nothing that takes a lock: no
+ * allocation but by the kernel, no stdio. */
+#define _GNU_SOURCE
+#include "host/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "group/life.h"
+#include "host/clock.h"
+#include "host/group.h"
+#include "host/pidfd.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* As long as `dimmnet run` waits, but that a node is told to end before it is killed. */
+#define GRACE_NS (200 * NS_PER_MS)
+#define WANTED_NS (2000 * NS_PER_MS)
+#define ENDING_NS (2000 * NS_PER_MS)
+
+enum {
+    STRANGERS_MAX = 64, /* connections that have not said who they are; others queue */
+    FILES_OF_OUR_OWN = STRANGERS_MAX + 16,
+    STATUS_OF_FAILURE = 1,
+};
+
+enum phase { GATHERING, RUNNING, GRACE, ENDING, KILLING };
+
+/* A rank. ABSENT -> PRESENT -> GONE. */
+struct member {
+    enum { ABSENT, PRESENT, GONE } state;
+    int process;    /* its pidfd, from PRESENT on */
+    int connection; /* its socket */
+};
+
+struct keeper {
+    uint32_t size;
+    struct group_sizes sizes;
+    int listener;
+    int notice; /* the event by which nodes make us look at the group's words */
+    struct host_group group;
+
+    enum phase phase;
+    uint64_t deadline_ns; /* of the phase */
+    int status;           /* that the nodes are to end with */
+    uint32_t present_count;
+    cpu_set_t cores; /* of all that have come */
+
+    struct member *members;
+    uint32_t stranger_count;
+    int strangers[STRANGERS_MAX];
+    struct pollfd *polls;
+};
+
+/* ---- The socket ---------------------------------------------------------------------------- */
+
+unsigned keeper_address(const struct host_job *job, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    size_t length = strlen(job->name);
+    _Static_assert(HOST_JOB_NAME_BYTES < sizeof address->sun_path, "the name has its room");
+    memcpy(address->sun_path + 1, job->name, length); /* the first byte is 0: no file */
+    return (unsigned)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+}
+
+int keeper_socket(void)
+{
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+bool keeper_peer_is_ours(int fd, pid_t *process)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
+    *process = known ? peer.pid : 0;
+    return known && peer.uid == geteuid();
+}
+
+/* Sends an answer, with the group's descriptors if it is a welcome. A rank that does not take it
+ * has ended, or is about to notice that we have. */
+static bool tell(const struct keeper *keeper, int connection, enum keeper_word word,
+                 uint32_t number)
+{
+    struct keeper_answer answer = {.word = word, .number = number};
+    struct iovec bytes = {&answer, sizeof answer};
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(2 * sizeof(int))];
+    } control = {.room = {0}};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+    if (word == KEEPER_WELCOME) {
+        const int descriptors[2] = {keeper->group.fd, keeper->notice};
+        message.msg_control = control.room;
+        message.msg_controllen = sizeof control.room;
+        control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof descriptors),
+                                        .cmsg_level = SOL_SOCKET,
+                                        .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.head), descriptors, sizeof descriptors);
+    }
+    return connection >= 0 && sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+}
+
+/* ---- Gathering ----------------------------------------------------------------------------- */
+
+/* The group will not come to be: all who wait learn why. */
+_Noreturn static void give_up(const struct keeper *keeper, enum keeper_word word, uint32_t number)
+{
+    for (uint32_t rank = 0; rank < keeper->size; rank++) {
+        if (keeper->members[rank].state == PRESENT) {
+            (void)tell(keeper, keeper->members[rank].connection, word, number);
+        }
+    }
+    _exit(1);
+}
+
+static void give_up_for_absence(const struct keeper *keeper)
+{
+    uint32_t rank = 0;
+    while (keeper->members[rank].state != ABSENT) {
+        rank++;
+    }
+    give_up(keeper, KEEPER_MISSING, rank);
+}
+
+/* Everybody is there. */
+static void make_group(struct keeper *keeper)
+{
+    int error = host_group_create(keeper->size, &keeper->sizes, (uint32_t)CPU_COUNT(&keeper->cores),
+                                  &keeper->group);
+    keeper->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (error || keeper->notice < 0) {
+        give_up(keeper, KEEPER_FAILED, (uint32_t)(error ? -error : -DN_ESYSTEM));
+    }
+    /* Before anybody may end, and another program of the same job begin. */
+    (void)close(keeper->listener);
+    for (uint32_t rank = 0; rank < keeper->size; rank++) {
+        (void)tell(keeper, keeper->members[rank].connection, KEEPER_WELCOME, keeper->size);
+    }
+    keeper->phase = RUNNING;
+    keeper->deadline_ns = UINT64_MAX;
+}
+
+/* What is wrong with a hello; 0: nothing. */
+static enum keeper_word fault_of(const struct keeper *keeper, const struct keeper_hello *hello)
+{
+    if (hello->layout_version != GROUP_LAYOUT_VERSION) {
+        return KEEPER_OTHER;
+    }
+    bool fits = hello->size == keeper->size && hello->rank < keeper->size &&
+                keeper->members[hello->rank].state == ABSENT;
+    return fits ? 0 : KEEPER_TAKEN;
+}
+
+/* Reads who has connected. False: nothing has come yet; else it is a member now, or hung up. */
+static bool introduce(struct keeper *keeper, int connection)
+{
+    struct keeper_hello hello;
+    pid_t process;
+    ssize_t got = recv(connection, &hello, sizeof hello, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
+    }
+    bool knows = got == sizeof hello && hello.magic == KEEPER_MAGIC;
+    enum keeper_word fault = knows ? fault_of(keeper, &hello) : KEEPER_TAKEN;
+    if (!knows || fault || !keeper_peer_is_ours(connection, &process)) {
+        (void)tell(keeper, connection, fault, knows ? hello.rank : 0);
+        (void)close(connection);
+        return true;
+    }
+    /* Should the process have ended already, and another one have its number, then its connection
+     * has hung up, and this rank is lost before the group begins. */
+    struct member *member = &keeper->members[hello.rank];
+    *member = (struct member){
+        .state = PRESENT, .process = host_pidfd_of(process), .connection = connection};
+    if (member->process < 0) {
+        give_up(keeper, KEEPER_LOST, hello.rank);
+    }
+    CPU_OR(&keeper->cores, &keeper->cores, &hello.cores);
+    uint64_t deadline_ns = host_deadline_ns(fabric_now_ns(), hello.patience_ns);
+    keeper->deadline_ns = deadline_ns < keeper->deadline_ns ? deadline_ns : keeper->deadline_ns;
+    keeper->present_count++;
+    return true;
+}
+
+static void take_stranger(struct keeper *keeper)
+{
+    pid_t process;
+    int connection = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (connection < 0) {
+        return;
+    }
+    if (!keeper_peer_is_ours(connection, &process)) {
+        (void)close(connection);
+    } else if (!introduce(keeper, connection)) {
+        keeper->strangers[keeper->stranger_count++] = connection;
+    }
+}
+
+static struct pollfd poll_for(int fd)
+{
+    return (struct pollfd){.fd = fd, .events = POLLIN | POLLRDHUP};
+}
+
+static int timeout_ms(const struct keeper *keeper)
+{
+    if (keeper->deadline_ns == UINT64_MAX) {
+        return -1;
+    }
+    uint64_t now_ns = fabric_now_ns();
+    uint64_t left_ms = keeper->deadline_ns <= now_ns
+                           ? 0
+                           : (keeper->deadline_ns - now_ns) / NS_PER_MS + 1;
+    return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
+}
+
+/* Whoever has come waits for an answer, and says nothing more. */
+static void gather(struct keeper *keeper)
+{
+    struct pollfd *polls = keeper->polls;
+    uint32_t strangers = keeper->stranger_count;
+    polls[0] = poll_for(strangers < STRANGERS_MAX ? keeper->listener : -1);
+    for (uint32_t i = 0; i < strangers; i++) {
+        polls[1 + i] = poll_for(keeper->strangers[i]);
+    }
+    struct pollfd *of_members = polls + 1 + strangers;
+    for (uint32_t rank = 0; rank < keeper->size; rank++) {
+        bool is_there = keeper->members[rank].state == PRESENT;
+        of_members[2 * rank] = poll_for(is_there ? keeper->members[rank].connection : -1);
+        of_members[2 * rank + 1] = poll_for(is_there ? keeper->members[rank].process : -1);
+    }
+    (void)poll(polls, 1 + strangers + 2 * (nfds_t)keeper->size, timeout_ms(keeper));
+    for (uint32_t rank = 0; rank < keeper->size; rank++) {
+        if (of_members[2 * rank].revents || of_members[2 * rank + 1].revents) {
+            give_up(keeper, KEEPER_LOST, rank);
+        }
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < strangers; i++) {
+        if (!polls[1 + i].revents || !introduce(keeper, keeper->strangers[i])) {
+            keeper->strangers[kept++] = keeper->strangers[i];
+        }
+    }
+    keeper->stranger_count = kept;
+    if (polls[0].revents) {
+        take_stranger(keeper);
+    }
+    if (keeper->present_count == keeper->size) {
+        make_group(keeper);
+    } else if (fabric_now_ns() >= keeper->deadline_ns) {
+        give_up_for_absence(keeper);
+    }
+}
+
+/* ---- The group runs, and ends -------------------------------------------------------------- */
+
+static void enter(struct keeper *keeper, enum phase phase, uint64_t duration_ns)
+{
+    keeper->phase = phase;
+    keeper->deadline_ns = host_deadline_ns(fabric_now_ns(), duration_ns);
+}
+
+/* Tells all that are left to end. One that has left the group has hung up, and gets a signal. */
+static void end_all(struct keeper *keeper)
+{
+    for (uint32_t rank = 0; rank < keeper->size; rank++) {
+        struct member *member = &keeper->members[rank];
+        if (member->state == PRESENT &&
+            !tell(keeper, member->connection, KEEPER_END, (uint32_t)keeper->status)) {
+            (void)host_pidfd_kill(member->process, SIGTERM);
+        }
+    }
+    enter(keeper, ENDING, ENDING_NS);
+}
+
+static void kill_all(struct keeper *keeper)
+{
+    for (uint32_t rank = 0; rank < keeper->size; rank++) {
+        if (keeper->members[rank].state == PRESENT) {
+            (void)host_pidfd_kill(keeper->members[rank].process, SIGKILL);
+        }
+    }
+    enter(keeper, KILLING, UINT64_MAX);
+}
+
+/* A node wants the end, or one has overwritten the group's own words and may have overwritten
+ * anything. */
+static bool look_at_words(struct keeper *keeper)
+{
+    int status = STATUS_OF_FAILURE;
+    bool whole = host_group_is_whole(&keeper->group);
+    if (whole && !host_group_end_is_wanted(keeper->group.group, &status)) {
+        return false;
+    }
+    if (keeper->phase == RUNNING) {
+        keeper->status = status;
+        enter(keeper, GRACE, whole ? WANTED_NS : GRACE_NS);
+    }
+    return true;
+}
+
+/* A rank's process has ended. How, only its launcher knows: one that was at rest has left. */
+static void on_end(struct keeper *keeper, uint32_t rank)
+{
+    struct member *member = &keeper->members[rank];
+    bool wanted = look_at_words(keeper);
+    bool well = host_group_life(&keeper->group, rank) != DN_STARTING;
+    bool death = host_group_node_ended(&keeper->group, rank, well);
+    member->state = GONE;
+    (void)close(member->process);
+    (void)close(member->connection);
+    keeper->present_count--;
+    if (wanted && keeper->phase == GRACE) {
+        end_all(keeper);
+    } else if (death && keeper->phase == RUNNING && !host_group_goes_on(keeper->group.group)) {
+        keeper->status = STATUS_OF_FAILURE;
+        enter(keeper, GRACE, GRACE_NS);
+    }
+}
+
+/* The group's words tell more than the count, which a node may take or make blocking. */
+static void clear_notice(int fd)
+{
+    uint64_t count;
+    struct iovec room = {&count, sizeof count};
+    (void)fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
+    (void)preadv2(fd, &room, 1, -1, RWF_NOWAIT);
+}
+
+static void watch(struct keeper *keeper)
+{
+    struct pollfd *polls = keeper->polls;
+    polls[0] = poll_for(keeper->notice);
+    for (uint32_t rank = 0; rank < keeper->size; rank++) {
+        const struct member *member = &keeper->members[rank];
+        polls[1 + rank] = poll_for(member->state == PRESENT ? member->process : -1);
+    }
+    (void)poll(polls, 1 + (nfds_t)keeper->size, timeout_ms(keeper));
+    for (uint32_t rank = 0; rank < keeper->size; rank++) {
+        if (polls[1 + rank].revents) {
+            on_end(keeper, rank);
+        }
+    }
+    if (polls[0].revents) {
+        clear_notice(keeper->notice);
+        (void)look_at_words(keeper);
+    }
+    if (fabric_now_ns() >= keeper->deadline_ns) {
+        if (keeper->phase == GRACE) {
+            end_all(keeper);
+        } else {
+            kill_all(keeper);
+        }
+    }
+}
+
+/* ---- Beginning and end --------------------------------------------------------------------- */
+
+/* Keeps nothing of the program's open but the listener: whoever waits for the end of a pipe must
+ * not wait for this process. */
+static void keep_only(int *listener)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int kept = fcntl(*listener, F_DUPFD_CLOEXEC, 3);
+    for (int fd = 0; fd <= 2; fd++) {
+        if (null < 0 || dup2(null, fd) < 0) {
+            (void)close(fd);
+        }
+    }
+    if (kept > 3) {
+        (void)dup2(kept, 3);
+    }
+    *listener = 3;
+    if (close_range(4, ~0U, 0) != 0) {
+        long limit = sysconf(_SC_OPEN_MAX);
+        for (int other = 4; other < limit; other++) {
+            (void)close(other);
+        }
+    }
+}
+
+static rlim_t files_wanted(uint32_t size)
+{
+    return 2 * (rlim_t)size + FILES_OF_OUR_OWN;
+}
+
+static void raise_file_limit(uint32_t size)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files_wanted(size)) {
+        files.rlim_cur = files_wanted(size);
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+static bool may_have_files(uint32_t size)
+{
+    struct rlimit files;
+    bool may = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max >= files_wanted(size);
+    errno = EMFILE;
+    return may;
+}
+
+static void *allocate(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+_Noreturn static void keeper_main(uint32_t size, const struct group_sizes *sizes, int listener)
+{
+    struct keeper keeper = {
+        .size = size, .sizes = *sizes, .listener = listener, .deadline_ns = UINT64_MAX};
+    /* No signal of the terminal, and none that a launcher sends to its processes' groups. */
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "dimmnet-keeper");
+    (void)chdir("/");
+    keep_only(&keeper.listener);
+    raise_file_limit(size);
+    keeper.members = allocate(size * sizeof *keeper.members);
+    keeper.polls = allocate((1 + STRANGERS_MAX + 2 * (size_t)size) * sizeof *keeper.polls);
+    if (!keeper.members || !keeper.polls) {
+        _exit(1);
+    }
+    while (keeper.phase == GATHERING) {
+        gather(&keeper);
+    }
+    while (keeper.present_count > 0) {
+        watch(&keeper);
+    }
+    _exit(0);
+}
+
+/* Two forks: the keeper is not the program's child, for which it may wait one day. */
+static int start_apart(uint32_t size, const struct group_sizes *sizes, int listener)
+{
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t child = fork();
+    if (child == 0) {
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            keeper_main(size, sizes, listener);
+        }
+        _exit(grandchild < 0);
+    }
+    int saved = errno;
+    int status = 0;
+    /* It is not there any more if the program leaves its children to the kernel. */
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = child < 0 ? saved : EAGAIN;
+    return child < 0 || status != 0 ? DN_ESYSTEM : 0;
+}
+
+int keeper_start(const struct host_job *job, const struct group_sizes *sizes)
+{
+    struct sockaddr_un address;
+    socklen_t length = keeper_address(job, &address);
+    int listener = may_have_files(job->size) ? keeper_socket() : -1;
+    if (listener < 0) {
+        return DN_ESYSTEM;
+    }
+    int error = 0;
+    if (bind(listener, (struct sockaddr *)&address, length) != 0 ||
+        listen(listener, (int)job->size) != 0) {
+        error = errno == EADDRINUSE ? DN_EGROUP : DN_ESYSTEM;
+    }
+    error = error ? error : start_apart(job->size, sizes, listener);
+    int saved = errno;
+    (void)close(listener);
+    errno = saved;
+    return error;
+}
