@@ -93,7 +93,7 @@ static void allocations_are_symmetric(void)
 
 static void allocations_are_aligned(void)
 {
-    for (size_t alignment = 1; alignment <= 2 << 20; alignment *= 2) {
+    for (size_t alignment = 1; alignment <= heap_bytes / 4; alignment *= 2) {
         void *one;
         void *other;
         size_t wanted = alignment < 64 ? 64 : alignment;
@@ -105,6 +105,11 @@ static void allocations_are_aligned(void)
         expect(dn_free(me.node, one), 0);
         expect(dn_free(me.node, other), 0);
     }
+    void *largest;
+    expect(dn_alloc_aligned(me.node, heap_bytes, 1, &largest), 0);
+    require((uintptr_t)largest % heap_bytes == 0);
+    require_symmetry(largest);
+    expect(dn_free(me.node, largest), 0);
 }
 
 static void refused_allocations(void)
@@ -113,7 +118,7 @@ static void refused_allocations(void)
     expect(dn_alloc(me.node, 0, &block), DN_EINVAL);
     expect(dn_alloc_aligned(me.node, 0, 64, &block), DN_EINVAL);
     expect(dn_alloc_aligned(me.node, 48, 64, &block), DN_EINVAL);
-    expect(dn_alloc_aligned(me.node, 4 << 20, 64, &block), DN_EINVAL);
+    expect(dn_alloc_aligned(me.node, 2 * heap_bytes, 64, &block), DN_EINVAL);
     expect(dn_alloc_aligned(me.node, SIZE_MAX, 64, &block), DN_EINVAL);
     expect(dn_alloc(me.node, SIZE_MAX, &block), DN_ENOMEM);
     expect(dn_alloc(me.node, SIZE_MAX - 62, &block), DN_ENOMEM);
