@@ -151,8 +151,8 @@ static int both(int mpi_first)
     return 0;
 }
 
-/* MPICH takes the buffer from stdout. The line still is one write, because a number is in it, and no
- * other rank's words come into its midst. */
+/* MPICH takes the buffer from stdout. The line still is one write, because a number is in it, and
+ * no other rank's words come into its midst. */
 static int several(void)
 {
     begin_mpi();
