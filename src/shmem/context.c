@@ -8,7 +8,8 @@ static void open_context(struct shmem_context *context, struct shmem_team *team,
                          const struct shmem_peer *peers, struct dn_node *lane, long options)
 {
     uint32_t count = (uint32_t)team->n_pes;
-    bool direct = inner_reaches_all(lane) && !shmem_state.debug && !inner_is_traced(lane);
+    bool direct = inner_reaches_all(lane) && !shmem_state.debug && !inner_is_traced(lane) &&
+                  (context != &shmem_state.context || count <= SHMEM_NEAR_PES);
     *context = (struct shmem_context){
         .in_place_count = direct ? count : 0,
         .read_count = direct && !shmem_state.goes_on ? count : 0,

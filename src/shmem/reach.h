@@ -16,11 +16,29 @@
 /* The longest transfer that can be asked for; more is a negative number by mistake. */
 #define SHMEM_BYTES_MAX ((size_t)PTRDIFF_MAX)
 
+/* Whether so many elements are asked for; of bytes no segment has as many. */
+ALWAYS_INLINE bool shmem_are_too_many(size_t count, size_t size)
+{
+    return size > 1 && count > SHMEM_BYTES_MAX / size;
+}
+
 /* Where an address of a segment lies at a peer. */
 ALWAYS_INLINE unsigned char *shmem_at(const struct shmem_peer *peer, const void *address,
                                       int segment)
 {
     return (unsigned char *)((uintptr_t)address + (uintptr_t)peer->distance[segment]);
+}
+
+/* A peer of a context that uses pointers. */
+ALWAYS_INLINE const struct shmem_peer *shmem_peer_of(const struct shmem_context *context, int pe)
+{
+    const struct shmem_peer *peer = &context->peers[pe];
+    if (context == &shmem_state.context) {
+        peer = &shmem_state.near[pe];
+        /* Kept in one register: the compiler would make it anew for each use, out of three. */
+        __asm__("" : "+r"(peer));
+    }
+    return peer;
 }
 
 /* Where the object at `address` lies at that PE of the context, one of the first `count`; false
@@ -34,7 +52,7 @@ ALWAYS_INLINE bool shmem_reach_among(uint32_t count, const struct shmem_context 
     if (UNLIKELY((uint32_t)pe >= count)) {
         return false;
     }
-    *peer = &context->peers[pe];
+    *peer = shmem_peer_of(context, pe);
     uintptr_t offset = (uintptr_t)address - heap->base;
     if (LIKELY(offset < heap->bytes)) {
         *place = shmem_at(*peer, address, SHMEM_HEAP);

@@ -4,8 +4,9 @@
 
 /* memmove, because a PE may send to itself; not for nothing, which may come from a null
  * pointer. A function of its own, so that words need no stack. */
-static __attribute__((noinline)) void put_block(const struct shmem_peer *peer, void *target,
-                                                const void *source, size_t bytes, const char *call)
+static __attribute__((noinline)) void put_block(unsigned char *target, const void *source,
+                                                size_t bytes, const struct shmem_peer *peer,
+                                                const char *call)
 {
     if (bytes == 0) {
         return;
@@ -24,12 +25,12 @@ ALWAYS_INLINE void put(const struct shmem_context *context, void *dest, const vo
     unsigned char *target;
     size_t bytes = count * size;
     if (UNLIKELY(!shmem_reach(context, dest, bytes, pe, &peer, &target) ||
-                 count > SHMEM_BYTES_MAX / size)) {
+                 shmem_are_too_many(count, size))) {
         checked(context, dest, source, count, size, pe, call);
         return;
     }
     if (!shmem_copy_word(target, source, bytes)) {
-        put_block(peer, target, source, bytes, call);
+        put_block(target, source, bytes, peer, call);
     } else if (shmem_peer_calls(peer)) {
         shmem_notice(peer, target, bytes, call);
     }
@@ -41,7 +42,7 @@ ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const vo
     unsigned char *origin;
     size_t bytes = count * size;
     if (UNLIKELY(!shmem_reach_to_read(context, source, bytes, pe, &origin) ||
-                 count > SHMEM_BYTES_MAX / size)) {
+                 shmem_are_too_many(count, size))) {
         checked(context, dest, source, count, size, pe, call);
         return;
     }

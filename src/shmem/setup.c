@@ -232,6 +232,8 @@ static void lay_out(const char *call, const struct inner_program_data *data,
             .rank = pe, .area = all[pe].static_area, .offset = 0};
     }
     shmem_state.peers = peers;
+    memcpy(shmem_state.near, peers,
+           (count < SHMEM_NEAR_PES ? count : SHMEM_NEAR_PES) * sizeof *peers);
 }
 
 /* After this exchange every PE's memory is where the others expect it. Static variables stay shared

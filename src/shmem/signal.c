@@ -22,7 +22,7 @@ static void put_signal(const struct shmem_context *context, const struct shmem_s
     size_t bytes = put->count * put->size;
     if (UNLIKELY(!shmem_reach(context, put->dest, bytes, put->pe, &peer, &target) ||
                  !shmem_reach_word(context, put->signal_address, put->pe, &peer, &flag) ||
-                 put->count > SHMEM_BYTES_MAX / put->size || (uintptr_t)flag % 8 != 0 ||
+                 shmem_are_too_many(put->count, put->size) || (uintptr_t)flag % 8 != 0 ||
                  (uint32_t)put->operation > SHMEM_SIGNAL_ADD)) {
         shmem_checked_put_signal(context, put, call);
         return;

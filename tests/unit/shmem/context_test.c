@@ -95,6 +95,24 @@ static void many_live_at_once(void **unused)
     assert_null(shmem_state.world.contexts);
 }
 
+/* Only the number of PEs is as in such a job: nothing may be sent to PEs that are not there. */
+static void more_pes_than_near_ones_go_the_checked_way(void **unused)
+{
+    (void)unused;
+    shmem_state.world.n_pes = SHMEM_NEAR_PES;
+    shmem_contexts_start();
+    assert_int_equal(shmem_state.context.in_place_count, SHMEM_NEAR_PES);
+    shmem_state.world.n_pes = SHMEM_NEAR_PES + 1;
+    shmem_contexts_start();
+    assert_int_equal(shmem_state.context.in_place_count, 0);
+    assert_int_equal(shmem_state.context.peer_count, SHMEM_NEAR_PES + 1);
+    shmem_uint64_p(&word, 7, 0);
+    shmem_quiet();
+    assert_int_equal(shmem_uint64_g(&word, 0), 7);
+    shmem_state.world.n_pes = 1;
+    shmem_contexts_start();
+}
+
 int main(void)
 {
     const struct CMUnitTest ending[] = {cmocka_unit_test(ends_and_modes)};
@@ -102,6 +120,7 @@ int main(void)
         cmocka_unit_test(a_context_belongs_to_its_team),
         cmocka_unit_test(no_team_no_context),
         cmocka_unit_test(many_live_at_once),
+        cmocka_unit_test(more_pes_than_near_ones_go_the_checked_way),
     };
     return PE_RUN(ending, tests);
 }
