@@ -92,12 +92,22 @@ typedef struct {
     size_t total_ops; /* SIZE_MAX unless given: not known */
 } shmem_ctx_session_config_t;
 
-#define SHMEM_CTX_INVALID ((shmem_ctx_t)0)
-#define SHMEM_CTX_DEFAULT ((shmem_ctx_t)1)
+/* A C++ program has these casts in lines of its own, and may be compiled with warnings of casts in
+ * C's style and of 0 as a null pointer. */
+#ifdef __cplusplus
+#define SHMEM_NO_HANDLE(TYPE) (static_cast<TYPE>(nullptr))
+#define SHMEM_HANDLE(TYPE, NUMBER) (reinterpret_cast<TYPE>(static_cast<uintptr_t>(NUMBER)))
+#else
+#define SHMEM_NO_HANDLE(TYPE) ((TYPE)0)
+#define SHMEM_HANDLE(TYPE, NUMBER) ((TYPE)(NUMBER))
+#endif
 
-#define SHMEM_TEAM_INVALID ((shmem_team_t)0)
-#define SHMEM_TEAM_WORLD ((shmem_team_t)1)
-#define SHMEM_TEAM_SHARED ((shmem_team_t)2)
+#define SHMEM_CTX_INVALID SHMEM_NO_HANDLE(shmem_ctx_t)
+#define SHMEM_CTX_DEFAULT SHMEM_HANDLE(shmem_ctx_t, 1)
+
+#define SHMEM_TEAM_INVALID SHMEM_NO_HANDLE(shmem_team_t)
+#define SHMEM_TEAM_WORLD SHMEM_HANDLE(shmem_team_t, 1)
+#define SHMEM_TEAM_SHARED SHMEM_HANDLE(shmem_team_t, 2)
 
 /* Names of older specifications. */
 #define _SHMEM_MAJOR_VERSION SHMEM_MAJOR_VERSION

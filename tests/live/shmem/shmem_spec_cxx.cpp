@@ -18,6 +18,11 @@ int pes;
 shmem_ctx_t context;
 uint64_t signals[2];
 
+// Handles of nothing are constant expressions.
+constexpr shmem_ctx_t no_context = SHMEM_CTX_INVALID;
+constexpr shmem_team_t no_team = SHMEM_TEAM_INVALID;
+static_assert(no_context == nullptr && no_team == nullptr, "handles of nothing are null");
+
 int right()
 {
     return (me + 1) % pes;

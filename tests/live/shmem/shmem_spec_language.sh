@@ -42,7 +42,7 @@ cxx_program()
     local name=$1
     shift
     # shellcheck disable=SC2046 # an option or none
-    "$@" $(sanitizer) -Wall -Wextra -Wpedantic -Werror -I"$include" \
+    "$@" $(sanitizer) -Wall -Wextra -Wpedantic -Wold-style-cast -Werror -I"$include" \
         "$source_folder/shmem_spec_$name.cpp" -o "$live_work/$name" "$library" \
         "$live_build/libdimmnet.so" -Wl,-rpath,"$live_build"
 }
