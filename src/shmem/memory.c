@@ -234,6 +234,7 @@ void *pshmem_realloc(void *ptr, size_t size)
     shmem_require_initialised(call);
     inner_trace_as(shmem_state.node, call);
     if (!shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER))) {
+        errno = EHOSTDOWN;
         return NULL;
     }
     uint64_t held = bytes_held(ptr, call);

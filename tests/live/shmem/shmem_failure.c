@@ -219,18 +219,41 @@ static void collectives_of(shmem_team_t team, bool fails)
     }
 }
 
+/* Nobody has memory from a call that a PE did not make; what was there before stays. */
+static void allocations_fail(long *held)
+{
+#define GIVES_NOTHING(CALL)            \
+    do {                               \
+        errno = 0;                     \
+        require((CALL) == NULL);       \
+        require(errno == EHOSTDOWN);   \
+        require_failed(#CALL, victim); \
+    } while (0)
+    GIVES_NOTHING(shmem_malloc(8));
+    GIVES_NOTHING(shmem_malloc_with_hints(8, SHMEM_MALLOC_ATOMICS_REMOTE));
+    GIVES_NOTHING(shmem_calloc(1, 8));
+    GIVES_NOTHING(shmem_align(64, 8));
+    GIVES_NOTHING(shmem_realloc(NULL, 8));
+    GIVES_NOTHING(shmem_realloc(held, 1 << 20));
+    GIVES_NOTHING(shmem_realloc(held, 1));
+    require(*held == 5);
+    FAILS(shmem_free(held));
+}
+
 static void collectives(void)
 {
     shmem_team_t pair;
     shmem_team_t survivors;
     require(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 2, NULL, 0, &pair) == 0);
+    long *held = shmem_malloc(sizeof *held);
+    *held = 5;
     lose_victim();
     collectives_of(SHMEM_TEAM_WORLD, true);
     FAILS(shmem_barrier_all());
     FAILS(shmem_sync_all());
     FAILS(shmem_barrier(0, 0, me.size, sync_words));
     FAILS(shmem_long_sum_to_all(to, from, 1, 0, 0, me.size, from, sync_words));
-    FAILS(require(shmem_malloc(8) == NULL));
+    allocations_fail(held);
     /* A team without the dead one goes on. */
     if (pair != SHMEM_TEAM_INVALID && victim > 1) {
         collectives_of(pair, false);
