@@ -37,14 +37,18 @@ int shmem_dead_member(const struct shmem_team *team)
 }
 
 /* Whose death explains an error of a call that needed `pe`: its own; else the first one that is
- * news here, or of which all is known. */
+ * news here, or of which all is known. There is no team of all yet while the library begins
+ * again. */
 static int explain(int pe)
 {
     if (pe != SHMEM_NOBODY) {
         return shmem_is_dead(pe) ? pe : SHMEM_NOBODY;
     }
     int dead = inner_unacknowledged(shmem_state.node);
-    return dead >= 0 ? dead : shmem_dead_member(&shmem_state.world);
+    for (pe = 0; dead < 0 && pe < shmem_state.n_pes; pe++) {
+        dead = shmem_is_dead(pe) ? pe : SHMEM_NOBODY;
+    }
+    return dead >= 0 ? dead : SHMEM_NOBODY;
 }
 
 static _Noreturn void end_job(const char *call, int error, int dead)

@@ -459,6 +459,16 @@ static void no_more(void)
     live_sleep_ns(LIVE_PATIENCE_NS);
 }
 
+/* The library does not begin again without all PEs, and says whose death it was, though that had
+ * been accepted. */
+static void begin_again(void)
+{
+    lose_victim();
+    shmem_finalize();
+    shmem_init();
+    live_fail(__FILE__, __LINE__, "the job goes on");
+}
+
 /* The end itself: PEs die while the others are in shmem_finalize. */
 static void in_the_end(void)
 {
@@ -475,6 +485,7 @@ static const struct live_check cases[] = {
     LIVE_CHECK(2, no_more),           LIVE_CHECK(2, until_one_is_left),
     LIVE_CHECK(2, locks_of_the_dead), LIVE_CHECK(2, in_the_end),
     LIVE_CHECK(2, lock_is_left),      LIVE_CHECK(2, rounds),
+    LIVE_CHECK(2, begin_again),
 };
 
 int main(int argc, char **argv)

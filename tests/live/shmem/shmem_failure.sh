@@ -18,12 +18,13 @@ goes_on()
     live_nothing_remains
 }
 
-# ends PES: one PE wants no more of it.
+# ends PES CASE LINE: the survivors end, and standard error has a line that begins so and names the
+# dead PE.
 ends()
 {
-    live_group -n "$1" --timeout 60 "$live_programs/shmem_failure" no_more
+    live_group -n "$1" --timeout 60 "$live_programs/shmem_failure" "$2"
     if [ "$status" -eq 0 ] || [ "$status" -eq 124 ] || grep '^FAIL' "$live_work/out" ||
-        ! grep -q "^PE 0: shmem_.*: PE $(($1 - 1)) has died" "$live_work/err"; then
+        ! grep -q "^$3.*: PE $(($1 - 1)) has died" "$live_work/err"; then
         echo "status $status"
         return 1
     fi
@@ -51,7 +52,8 @@ for pes in 2 3 5; do
     done
     live_verdict "until_one_is_left, $pes PEs" goes_on "$pes" until_one_is_left $((pes - 1))
     live_verdict "in_the_end, $pes PEs" goes_on "$pes" in_the_end $((pes > 2 ? 2 : 1))
-    live_verdict "no_more, $pes PEs" ends "$pes"
+    live_verdict "no_more, $pes PEs" ends "$pes" no_more "PE 0: shmem_"
+    live_verdict "begin_again, $pes PEs" ends "$pes" begin_again "PE [0-9]*: shmem_init"
 done
 live_verdict "a sum survives nothing" survives 3
 live_verdict "a sum survives two deaths" survives 4 1 2
