@@ -297,7 +297,8 @@ __extension__ typedef float _Complex shmem_complexf_t;
 
 /* ---- The functions --------------------------------------------------------- */
 
-/* P is shmem or pshmem in all that follows. */
+/* P is shmem or pshmem in all that follows. The names of operations that are handed on have more
+ * than one word, because and, or and xor are macros of <iso646.h>. */
 
 /* Set-up, memory, contexts, teams, order, locks. */
 #define SHMEM_DECLARE_PLAIN(P)                                                                  \
@@ -494,23 +495,20 @@ SHMEM_DECLARE_CONTIGUOUS(mem, pshmem)
                                                       const TYPE *source, int pe);                \
     SHMEM_CALL void P##_##NAME##_atomic_set(TYPE *dest, TYPE value, int pe);                      \
     SHMEM_CALL void P##_ctx_##NAME##_atomic_set(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe); \
-    SHMEM_DECLARE_FETCHING(NAME, TYPE, P, swap)
+    SHMEM_DECLARE_FETCHING(NAME, TYPE, P, atomic_swap)
 
 /* A fetching operation with an operand, and the same without waiting for its value. */
-#define SHMEM_DECLARE_FETCHING(NAME, TYPE, P, OPERATION)                                         \
-    SHMEM_CALL TYPE P##_##NAME##_atomic_##OPERATION(TYPE *dest, TYPE value, int pe);             \
-    SHMEM_CALL TYPE P##_ctx_##NAME##_atomic_##OPERATION(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                        int pe);                                 \
-    SHMEM_CALL void P##_##NAME##_atomic_##OPERATION##_nbi(TYPE *fetch, TYPE *dest, TYPE value,   \
-                                                          int pe);                               \
-    SHMEM_CALL void P##_ctx_##NAME##_atomic_##OPERATION##_nbi(shmem_ctx_t ctx, TYPE *fetch,      \
-                                                              TYPE *dest, TYPE value, int pe);
+#define SHMEM_DECLARE_FETCHING(NAME, TYPE, P, OPERATION)                                           \
+    SHMEM_CALL TYPE P##_##NAME##_##OPERATION(TYPE *dest, TYPE value, int pe);                      \
+    SHMEM_CALL TYPE P##_ctx_##NAME##_##OPERATION(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe); \
+    SHMEM_CALL void P##_##NAME##_##OPERATION##_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe);   \
+    SHMEM_CALL void P##_ctx_##NAME##_##OPERATION##_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest,   \
+                                                       TYPE value, int pe);
 
-#define SHMEM_DECLARE_UPDATING(NAME, TYPE, P, OPERATION)                                         \
-    SHMEM_DECLARE_FETCHING(NAME, TYPE, P, fetch_##OPERATION)                                     \
-    SHMEM_CALL void P##_##NAME##_atomic_##OPERATION(TYPE *dest, TYPE value, int pe);             \
-    SHMEM_CALL void P##_ctx_##NAME##_atomic_##OPERATION(shmem_ctx_t ctx, TYPE *dest, TYPE value, \
-                                                        int pe);
+#define SHMEM_DECLARE_UPDATING(NAME, TYPE, P, OPERATION, FETCHING)            \
+    SHMEM_DECLARE_FETCHING(NAME, TYPE, P, FETCHING)                           \
+    SHMEM_CALL void P##_##NAME##_##OPERATION(TYPE *dest, TYPE value, int pe); \
+    SHMEM_CALL void P##_ctx_##NAME##_##OPERATION(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe);
 
 #define SHMEM_DECLARE_AMO_STANDARD(NAME, TYPE, P, B)                                             \
     SHMEM_CALL TYPE P##_##NAME##_atomic_compare_swap(TYPE *dest, TYPE cond, TYPE value, int pe); \
@@ -527,12 +525,12 @@ SHMEM_DECLARE_CONTIGUOUS(mem, pshmem)
                                                           TYPE *dest, int pe);                   \
     SHMEM_CALL void P##_##NAME##_atomic_inc(TYPE *dest, int pe);                                 \
     SHMEM_CALL void P##_ctx_##NAME##_atomic_inc(shmem_ctx_t ctx, TYPE *dest, int pe);            \
-    SHMEM_DECLARE_UPDATING(NAME, TYPE, P, add)
+    SHMEM_DECLARE_UPDATING(NAME, TYPE, P, atomic_add, atomic_fetch_add)
 
-#define SHMEM_DECLARE_AMO_BITWISE(NAME, TYPE, P, B) \
-    SHMEM_DECLARE_UPDATING(NAME, TYPE, P, and)      \
-    SHMEM_DECLARE_UPDATING(NAME, TYPE, P, or)       \
-    SHMEM_DECLARE_UPDATING(NAME, TYPE, P, xor)
+#define SHMEM_DECLARE_AMO_BITWISE(NAME, TYPE, P, B)                     \
+    SHMEM_DECLARE_UPDATING(NAME, TYPE, P, atomic_and, atomic_fetch_and) \
+    SHMEM_DECLARE_UPDATING(NAME, TYPE, P, atomic_or, atomic_fetch_or)   \
+    SHMEM_DECLARE_UPDATING(NAME, TYPE, P, atomic_xor, atomic_fetch_xor)
 
 SHMEM_AMO_EXTENDED_TYPES(SHMEM_DECLARE_AMO_EXTENDED, shmem, )
 SHMEM_AMO_EXTENDED_TYPES(SHMEM_DECLARE_AMO_EXTENDED, pshmem, )
@@ -606,18 +604,18 @@ SHMEM_RMA_TYPES(SHMEM_DECLARE_COLLECTIVES, pshmem, )
 SHMEM_DECLARE_COLLECTIVES_OF_BYTES(shmem)
 SHMEM_DECLARE_COLLECTIVES_OF_BYTES(pshmem)
 
-#define SHMEM_DECLARE_REDUCE(NAME, TYPE, P, OPERATION)                              \
-    SHMEM_CALL int P##_##NAME##_##OPERATION##_reduce(shmem_team_t team, TYPE *dest, \
-                                                     const TYPE *source, size_t nreduce);
+#define SHMEM_DECLARE_REDUCE(NAME, TYPE, P, OPERATION)                                         \
+    SHMEM_CALL int P##_##NAME##_##OPERATION(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                            size_t nreduce);
 
-#define SHMEM_DECLARE_REDUCTIONS(P)                             \
-    SHMEM_REDUCE_BITWISE_TYPES(SHMEM_DECLARE_REDUCE, P, and)    \
-    SHMEM_REDUCE_BITWISE_TYPES(SHMEM_DECLARE_REDUCE, P, or)     \
-    SHMEM_REDUCE_BITWISE_TYPES(SHMEM_DECLARE_REDUCE, P, xor)    \
-    SHMEM_REDUCE_MINMAX_TYPES(SHMEM_DECLARE_REDUCE, P, min)     \
-    SHMEM_REDUCE_MINMAX_TYPES(SHMEM_DECLARE_REDUCE, P, max)     \
-    SHMEM_REDUCE_ARITHMETIC_TYPES(SHMEM_DECLARE_REDUCE, P, sum) \
-    SHMEM_REDUCE_ARITHMETIC_TYPES(SHMEM_DECLARE_REDUCE, P, prod)
+#define SHMEM_DECLARE_REDUCTIONS(P)                                    \
+    SHMEM_REDUCE_BITWISE_TYPES(SHMEM_DECLARE_REDUCE, P, and_reduce)    \
+    SHMEM_REDUCE_BITWISE_TYPES(SHMEM_DECLARE_REDUCE, P, or_reduce)     \
+    SHMEM_REDUCE_BITWISE_TYPES(SHMEM_DECLARE_REDUCE, P, xor_reduce)    \
+    SHMEM_REDUCE_MINMAX_TYPES(SHMEM_DECLARE_REDUCE, P, min_reduce)     \
+    SHMEM_REDUCE_MINMAX_TYPES(SHMEM_DECLARE_REDUCE, P, max_reduce)     \
+    SHMEM_REDUCE_ARITHMETIC_TYPES(SHMEM_DECLARE_REDUCE, P, sum_reduce) \
+    SHMEM_REDUCE_ARITHMETIC_TYPES(SHMEM_DECLARE_REDUCE, P, prod_reduce)
 
 SHMEM_DECLARE_REDUCTIONS(shmem)
 SHMEM_DECLARE_REDUCTIONS(pshmem)
@@ -697,19 +695,19 @@ SHMEM_AMO_EXTENDED_TYPES(SHMEM_DECLARE_AMO_OLD_EXTENDED, pshmem, )
 SHMEM_AMO_STANDARD_TYPES(SHMEM_DECLARE_AMO_OLD_STANDARD, shmem, )
 SHMEM_AMO_STANDARD_TYPES(SHMEM_DECLARE_AMO_OLD_STANDARD, pshmem, )
 
-#define SHMEM_DECLARE_TO_ALL(NAME, TYPE, P, OPERATION)                                             \
-    SHMEM_CALL void P##_##NAME##_##OPERATION##_to_all(TYPE *dest, const TYPE *source, int nreduce, \
-                                                      int PE_start, int logPE_stride, int PE_size, \
-                                                      TYPE *pWrk, long *pSync);
+#define SHMEM_DECLARE_TO_ALL(NAME, TYPE, P, OPERATION)                                    \
+    SHMEM_CALL void P##_##NAME##_##OPERATION(TYPE *dest, const TYPE *source, int nreduce, \
+                                             int PE_start, int logPE_stride, int PE_size, \
+                                             TYPE *pWrk, long *pSync);
 
-#define SHMEM_DECLARE_ALL_TO_ALL(P)                             \
-    SHMEM_TO_ALL_BITWISE_TYPES(SHMEM_DECLARE_TO_ALL, P, and)    \
-    SHMEM_TO_ALL_BITWISE_TYPES(SHMEM_DECLARE_TO_ALL, P, or)     \
-    SHMEM_TO_ALL_BITWISE_TYPES(SHMEM_DECLARE_TO_ALL, P, xor)    \
-    SHMEM_TO_ALL_MINMAX_TYPES(SHMEM_DECLARE_TO_ALL, P, min)     \
-    SHMEM_TO_ALL_MINMAX_TYPES(SHMEM_DECLARE_TO_ALL, P, max)     \
-    SHMEM_TO_ALL_ARITHMETIC_TYPES(SHMEM_DECLARE_TO_ALL, P, sum) \
-    SHMEM_TO_ALL_ARITHMETIC_TYPES(SHMEM_DECLARE_TO_ALL, P, prod)
+#define SHMEM_DECLARE_ALL_TO_ALL(P)                                    \
+    SHMEM_TO_ALL_BITWISE_TYPES(SHMEM_DECLARE_TO_ALL, P, and_to_all)    \
+    SHMEM_TO_ALL_BITWISE_TYPES(SHMEM_DECLARE_TO_ALL, P, or_to_all)     \
+    SHMEM_TO_ALL_BITWISE_TYPES(SHMEM_DECLARE_TO_ALL, P, xor_to_all)    \
+    SHMEM_TO_ALL_MINMAX_TYPES(SHMEM_DECLARE_TO_ALL, P, min_to_all)     \
+    SHMEM_TO_ALL_MINMAX_TYPES(SHMEM_DECLARE_TO_ALL, P, max_to_all)     \
+    SHMEM_TO_ALL_ARITHMETIC_TYPES(SHMEM_DECLARE_TO_ALL, P, sum_to_all) \
+    SHMEM_TO_ALL_ARITHMETIC_TYPES(SHMEM_DECLARE_TO_ALL, P, prod_to_all)
 
 SHMEM_DECLARE_ALL_TO_ALL(shmem)
 SHMEM_DECLARE_ALL_TO_ALL(pshmem)

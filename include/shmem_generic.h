@@ -59,16 +59,15 @@
     SHMEM_COUNT_7(__VA_ARGS__, SHMEM_RMA_CTX_7, SHMEM_RMA_7, 0)(put_signal_nbi, __VA_ARGS__)
 
 /* Atomics: the table comes first, the number is that of the arguments without a context. */
-#define SHMEM_AMO_2(T, F, A, B) SHMEM_CHOOSE(*(A), T, shmem_, _atomic_##F)(A, B)
-#define SHMEM_AMO_CTX_2(T, F, X, A, B) SHMEM_CHOOSE(*(A), T, shmem_ctx_, _atomic_##F)(X, A, B)
-#define SHMEM_AMO_3(T, F, A, B, C) SHMEM_CHOOSE(*(A), T, shmem_, _atomic_##F)(A, B, C)
-#define SHMEM_AMO_CTX_3(T, F, X, A, B, C) SHMEM_CHOOSE(*(A), T, shmem_ctx_, _atomic_##F)(X, A, B, C)
-#define SHMEM_AMO_4(T, F, A, B, C, D) SHMEM_CHOOSE(*(A), T, shmem_, _atomic_##F)(A, B, C, D)
-#define SHMEM_AMO_CTX_4(T, F, X, A, B, C, D) \
-    SHMEM_CHOOSE(*(A), T, shmem_ctx_, _atomic_##F)(X, A, B, C, D)
-#define SHMEM_AMO_5(T, F, A, B, C, D, E) SHMEM_CHOOSE(*(A), T, shmem_, _atomic_##F)(A, B, C, D, E)
+#define SHMEM_AMO_2(T, F, A, B) SHMEM_CHOOSE(*(A), T, shmem_, _##F)(A, B)
+#define SHMEM_AMO_CTX_2(T, F, X, A, B) SHMEM_CHOOSE(*(A), T, shmem_ctx_, _##F)(X, A, B)
+#define SHMEM_AMO_3(T, F, A, B, C) SHMEM_CHOOSE(*(A), T, shmem_, _##F)(A, B, C)
+#define SHMEM_AMO_CTX_3(T, F, X, A, B, C) SHMEM_CHOOSE(*(A), T, shmem_ctx_, _##F)(X, A, B, C)
+#define SHMEM_AMO_4(T, F, A, B, C, D) SHMEM_CHOOSE(*(A), T, shmem_, _##F)(A, B, C, D)
+#define SHMEM_AMO_CTX_4(T, F, X, A, B, C, D) SHMEM_CHOOSE(*(A), T, shmem_ctx_, _##F)(X, A, B, C, D)
+#define SHMEM_AMO_5(T, F, A, B, C, D, E) SHMEM_CHOOSE(*(A), T, shmem_, _##F)(A, B, C, D, E)
 #define SHMEM_AMO_CTX_5(T, F, X, A, B, C, D, E) \
-    SHMEM_CHOOSE(*(A), T, shmem_ctx_, _atomic_##F)(X, A, B, C, D, E)
+    SHMEM_CHOOSE(*(A), T, shmem_ctx_, _##F)(X, A, B, C, D, E)
 #define SHMEM_COUNT_5(A1, A2, A3, A4, A5, A6, M, ...) M
 
 #define SHMEM_AMO_OF_2(T, F, ...) \
@@ -81,43 +80,50 @@
     SHMEM_COUNT_5(__VA_ARGS__, SHMEM_AMO_CTX_5, SHMEM_AMO_5, 0)(T, F, __VA_ARGS__)
 
 #define shmem_atomic_fetch(...) \
-    SHMEM_AMO_OF_2(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, fetch, __VA_ARGS__)
-#define shmem_atomic_set(...) SHMEM_AMO_OF_3(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, set, __VA_ARGS__)
-#define shmem_atomic_swap(...) SHMEM_AMO_OF_3(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, swap, __VA_ARGS__)
+    SHMEM_AMO_OF_2(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, atomic_fetch, __VA_ARGS__)
+#define shmem_atomic_set(...) \
+    SHMEM_AMO_OF_3(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, atomic_set, __VA_ARGS__)
+#define shmem_atomic_swap(...) \
+    SHMEM_AMO_OF_3(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, atomic_swap, __VA_ARGS__)
 #define shmem_atomic_compare_swap(...) \
-    SHMEM_AMO_OF_4(SHMEM_AMO_STANDARD_DISTINCT_TYPES, compare_swap, __VA_ARGS__)
+    SHMEM_AMO_OF_4(SHMEM_AMO_STANDARD_DISTINCT_TYPES, atomic_compare_swap, __VA_ARGS__)
 #define shmem_atomic_fetch_inc(...) \
-    SHMEM_AMO_OF_2(SHMEM_AMO_STANDARD_DISTINCT_TYPES, fetch_inc, __VA_ARGS__)
-#define shmem_atomic_inc(...) SHMEM_AMO_OF_2(SHMEM_AMO_STANDARD_DISTINCT_TYPES, inc, __VA_ARGS__)
+    SHMEM_AMO_OF_2(SHMEM_AMO_STANDARD_DISTINCT_TYPES, atomic_fetch_inc, __VA_ARGS__)
+#define shmem_atomic_inc(...) \
+    SHMEM_AMO_OF_2(SHMEM_AMO_STANDARD_DISTINCT_TYPES, atomic_inc, __VA_ARGS__)
 #define shmem_atomic_fetch_add(...) \
-    SHMEM_AMO_OF_3(SHMEM_AMO_STANDARD_DISTINCT_TYPES, fetch_add, __VA_ARGS__)
-#define shmem_atomic_add(...) SHMEM_AMO_OF_3(SHMEM_AMO_STANDARD_DISTINCT_TYPES, add, __VA_ARGS__)
+    SHMEM_AMO_OF_3(SHMEM_AMO_STANDARD_DISTINCT_TYPES, atomic_fetch_add, __VA_ARGS__)
+#define shmem_atomic_add(...) \
+    SHMEM_AMO_OF_3(SHMEM_AMO_STANDARD_DISTINCT_TYPES, atomic_add, __VA_ARGS__)
 #define shmem_atomic_fetch_and(...) \
-    SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, fetch_and, __VA_ARGS__)
-#define shmem_atomic_and(...) SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, and, __VA_ARGS__)
+    SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, atomic_fetch_and, __VA_ARGS__)
+#define shmem_atomic_and(...) \
+    SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, atomic_and, __VA_ARGS__)
 #define shmem_atomic_fetch_or(...) \
-    SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, fetch_or, __VA_ARGS__)
-#define shmem_atomic_or(...) SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, or, __VA_ARGS__)
+    SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, atomic_fetch_or, __VA_ARGS__)
+#define shmem_atomic_or(...) \
+    SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, atomic_or, __VA_ARGS__)
 #define shmem_atomic_fetch_xor(...) \
-    SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, fetch_xor, __VA_ARGS__)
-#define shmem_atomic_xor(...) SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, xor, __VA_ARGS__)
+    SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, atomic_fetch_xor, __VA_ARGS__)
+#define shmem_atomic_xor(...) \
+    SHMEM_AMO_OF_3(SHMEM_AMO_BITWISE_DISTINCT_TYPES, atomic_xor, __VA_ARGS__)
 
 #define shmem_atomic_fetch_nbi(...) \
-    SHMEM_AMO_OF_3(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, fetch_nbi, __VA_ARGS__)
+    SHMEM_AMO_OF_3(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, atomic_fetch_nbi, __VA_ARGS__)
 #define shmem_atomic_swap_nbi(...) \
-    SHMEM_AMO_OF_4(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, swap_nbi, __VA_ARGS__)
+    SHMEM_AMO_OF_4(SHMEM_AMO_EXTENDED_DISTINCT_TYPES, atomic_swap_nbi, __VA_ARGS__)
 #define shmem_atomic_compare_swap_nbi(...) \
-    SHMEM_AMO_OF_5(SHMEM_AMO_STANDARD_DISTINCT_TYPES, compare_swap_nbi, __VA_ARGS__)
+    SHMEM_AMO_OF_5(SHMEM_AMO_STANDARD_DISTINCT_TYPES, atomic_compare_swap_nbi, __VA_ARGS__)
 #define shmem_atomic_fetch_inc_nbi(...) \
-    SHMEM_AMO_OF_3(SHMEM_AMO_STANDARD_DISTINCT_TYPES, fetch_inc_nbi, __VA_ARGS__)
+    SHMEM_AMO_OF_3(SHMEM_AMO_STANDARD_DISTINCT_TYPES, atomic_fetch_inc_nbi, __VA_ARGS__)
 #define shmem_atomic_fetch_add_nbi(...) \
-    SHMEM_AMO_OF_4(SHMEM_AMO_STANDARD_DISTINCT_TYPES, fetch_add_nbi, __VA_ARGS__)
+    SHMEM_AMO_OF_4(SHMEM_AMO_STANDARD_DISTINCT_TYPES, atomic_fetch_add_nbi, __VA_ARGS__)
 #define shmem_atomic_fetch_and_nbi(...) \
-    SHMEM_AMO_OF_4(SHMEM_AMO_BITWISE_DISTINCT_TYPES, fetch_and_nbi, __VA_ARGS__)
+    SHMEM_AMO_OF_4(SHMEM_AMO_BITWISE_DISTINCT_TYPES, atomic_fetch_and_nbi, __VA_ARGS__)
 #define shmem_atomic_fetch_or_nbi(...) \
-    SHMEM_AMO_OF_4(SHMEM_AMO_BITWISE_DISTINCT_TYPES, fetch_or_nbi, __VA_ARGS__)
+    SHMEM_AMO_OF_4(SHMEM_AMO_BITWISE_DISTINCT_TYPES, atomic_fetch_or_nbi, __VA_ARGS__)
 #define shmem_atomic_fetch_xor_nbi(...) \
-    SHMEM_AMO_OF_4(SHMEM_AMO_BITWISE_DISTINCT_TYPES, fetch_xor_nbi, __VA_ARGS__)
+    SHMEM_AMO_OF_4(SHMEM_AMO_BITWISE_DISTINCT_TYPES, atomic_fetch_xor_nbi, __VA_ARGS__)
 
 /* Deprecated. */
 #define shmem_fetch(SOURCE, PE) \
@@ -201,21 +207,22 @@
     (TEAM, DEST, SOURCE, DST, SST, NELEMS)
 
 #define SHMEM_REDUCE_OF(TABLE, F, TEAM, DEST, SOURCE, NREDUCE) \
-    SHMEM_CHOOSE(*(DEST), TABLE, shmem_, _##F##_reduce)(TEAM, DEST, SOURCE, NREDUCE)
+    SHMEM_CHOOSE(*(DEST), TABLE, shmem_, _##F)(TEAM, DEST, SOURCE, NREDUCE)
 #define shmem_and_reduce(TEAM, DEST, SOURCE, NREDUCE) \
-    SHMEM_REDUCE_OF(SHMEM_REDUCE_BITWISE_DISTINCT_TYPES, and, TEAM, DEST, SOURCE, NREDUCE)
+    SHMEM_REDUCE_OF(SHMEM_REDUCE_BITWISE_DISTINCT_TYPES, and_reduce, TEAM, DEST, SOURCE, NREDUCE)
 #define shmem_or_reduce(TEAM, DEST, SOURCE, NREDUCE) \
-    SHMEM_REDUCE_OF(SHMEM_REDUCE_BITWISE_DISTINCT_TYPES, or, TEAM, DEST, SOURCE, NREDUCE)
+    SHMEM_REDUCE_OF(SHMEM_REDUCE_BITWISE_DISTINCT_TYPES, or_reduce, TEAM, DEST, SOURCE, NREDUCE)
 #define shmem_xor_reduce(TEAM, DEST, SOURCE, NREDUCE) \
-    SHMEM_REDUCE_OF(SHMEM_REDUCE_BITWISE_DISTINCT_TYPES, xor, TEAM, DEST, SOURCE, NREDUCE)
+    SHMEM_REDUCE_OF(SHMEM_REDUCE_BITWISE_DISTINCT_TYPES, xor_reduce, TEAM, DEST, SOURCE, NREDUCE)
 #define shmem_min_reduce(TEAM, DEST, SOURCE, NREDUCE) \
-    SHMEM_REDUCE_OF(SHMEM_REDUCE_MINMAX_DISTINCT_TYPES, min, TEAM, DEST, SOURCE, NREDUCE)
+    SHMEM_REDUCE_OF(SHMEM_REDUCE_MINMAX_DISTINCT_TYPES, min_reduce, TEAM, DEST, SOURCE, NREDUCE)
 #define shmem_max_reduce(TEAM, DEST, SOURCE, NREDUCE) \
-    SHMEM_REDUCE_OF(SHMEM_REDUCE_MINMAX_DISTINCT_TYPES, max, TEAM, DEST, SOURCE, NREDUCE)
+    SHMEM_REDUCE_OF(SHMEM_REDUCE_MINMAX_DISTINCT_TYPES, max_reduce, TEAM, DEST, SOURCE, NREDUCE)
 #define shmem_sum_reduce(TEAM, DEST, SOURCE, NREDUCE) \
-    SHMEM_REDUCE_OF(SHMEM_REDUCE_ARITHMETIC_DISTINCT_TYPES, sum, TEAM, DEST, SOURCE, NREDUCE)
-#define shmem_prod_reduce(TEAM, DEST, SOURCE, NREDUCE) \
-    SHMEM_REDUCE_OF(SHMEM_REDUCE_ARITHMETIC_DISTINCT_TYPES, prod, TEAM, DEST, SOURCE, NREDUCE)
+    SHMEM_REDUCE_OF(SHMEM_REDUCE_ARITHMETIC_DISTINCT_TYPES, sum_reduce, TEAM, DEST, SOURCE, NREDUCE)
+#define shmem_prod_reduce(TEAM, DEST, SOURCE, NREDUCE)                                       \
+    SHMEM_REDUCE_OF(SHMEM_REDUCE_ARITHMETIC_DISTINCT_TYPES, prod_reduce, TEAM, DEST, SOURCE, \
+                    NREDUCE)
 
 #define SHMEM_SCAN_OF(F, TEAM, DEST, SOURCE, NELEMS)                            \
     SHMEM_CHOOSE(*(DEST), SHMEM_REDUCE_ARITHMETIC_DISTINCT_TYPES, shmem_, _##F) \

@@ -22,6 +22,29 @@ header()
     done
 }
 
+# after_others COMPILER OPTION...: the headers compile behind C's own, which make macros of and, or
+# and xor, among others; so do the names that are made of such words.
+after_others()
+{
+    local name of_type=uint_
+    [ "${*: -1}" = -std=c99 ] || of_type=
+    {
+        printf '#include <%s.h>\n' iso646 complex tgmath stdbool
+        [ -n "$of_type" ] || printf '#include <%s.h>\n' stdatomic stdalign stdnoreturn
+        echo '#include <shmem.h>'
+        echo 'void use(unsigned *word, int pe);'
+        echo 'void use(unsigned *word, int pe) {'
+        for name in and or xor; do
+            echo "    shmem_${of_type}atomic_$name(word, 1, pe);"
+            echo "    (void)shmem_${of_type}atomic_fetch_$name(word, 1, pe);"
+            echo "    (void)shmem_${of_type}${name}_reduce(SHMEM_TEAM_WORLD, word, word, 1);"
+        done
+        echo '}'
+    } >"$live_work/after.c"
+    # shellcheck disable=SC2086 # the options are several words
+    "$@" $strict -Wc++-compat -I"$include" -fsyntax-only "$live_work/after.c"
+}
+
 # runs PROGRAM PES: it says ok and ends well.
 runs()
 {
@@ -104,6 +127,7 @@ extensions()
 
 for standard in c99 c11 c17; do
     live_verdict "headers alone, $standard" header cc -x c "-std=$standard"
+    live_verdict "headers after others, $standard" after_others cc -x c "-std=$standard"
     live_verdict "one program in all languages, $standard" portable cc -x c "-std=$standard"
 done
 if command -v c++ >/dev/null; then
