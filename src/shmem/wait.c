@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "shmem/wait.h"
 
+#include "shmem/failure.h"
+
 /* A program of one thread whose every peer finalizes waits in vain: nobody will write. With
  * more threads one of this PE's own may. */
 static bool is_hopeless(const struct dn_node *node, void *context, bool forever)
@@ -10,13 +12,18 @@ static bool is_hopeless(const struct dn_node *node, void *context, bool forever)
            (shmem_state.thread_level == SHMEM_THREAD_SINGLE && shmem_others_finalize());
 }
 
-/* The wait is over without its condition. Only a death that is not accepted yet is a reason to go
- * on: after all others nobody is left whose value could come. */
+/* The wait is over without its condition. A death that is not accepted yet is a reason to go on; so
+ * is one that is, when nobody is left who could store the value. If all others have finished, and
+ * none of them has died, the program waits by mistake. */
 static void fail_wait(int error, const char *call)
 {
     int dead = inner_unacknowledged(shmem_state.node);
-    if (error == DN_EPEER && dead < 0 &&
-        (shmem_others_finalize() || inner_peers_all_gone(shmem_state.node))) {
+    bool is_last = error == DN_EPEER && dead < 0 &&
+                   (shmem_others_finalize() || inner_peers_all_gone(shmem_state.node));
+    if (is_last && shmem_state.goes_on) {
+        dead = shmem_dead_member(&shmem_state.world);
+    }
+    if (is_last && dead < 0) {
         shmem_fail(call, "this PE waits for a value that cannot come any more: all other PEs have "
                          "called shmem_finalize or left the program");
     }

@@ -59,6 +59,13 @@ static void require_failed(const char *call, int pe)
         require_failed(#CALL, victim); \
     } while (0)
 
+/* The first of all the dead is named. */
+#define FAILS_ALONE(CALL)         \
+    do {                          \
+        CALL;                     \
+        require_failed(#CALL, 1); \
+    } while (0)
+
 #define GIVES_ONES(CALL)               \
     do {                               \
         long long got_ = (CALL);       \
@@ -184,6 +191,28 @@ static void sleepers(void)
         die();
     }
     FAILS(shmem_long_wait_until(&words[0], SHMEM_CMP_EQ, 5));
+}
+
+/* With nobody left who could store the word, a wait ends although the deaths are accepted. */
+static void left_alone(void)
+{
+    size_t indices[2];
+    shmem_barrier_all();
+    if (me.rank != 0) {
+        die();
+    }
+    for (int pe = 1; pe < me.size; pe++) {
+        await_death(pe);
+    }
+    (void)shmemx_failed_pe(); /* of the barrier, perhaps */
+    require(shmemx_failure_ack(NULL, 0) == me.size - 1);
+    FAILS_ALONE(shmem_long_wait_until(&words[0], SHMEM_CMP_EQ, 5));
+    FAILS_ALONE(shmem_long_wait_until_all(words, 2, NULL, SHMEM_CMP_EQ, 5));
+    FAILS_ALONE(require(shmem_long_wait_until_any(words, 2, NULL, SHMEM_CMP_EQ, 5) == SIZE_MAX));
+    FAILS_ALONE(require(shmem_long_wait_until_some(words, 2, indices, NULL, SHMEM_CMP_EQ, 5) == 0));
+    FAILS_ALONE(require(shmem_signal_wait_until(signals, SHMEM_CMP_EQ, 5) == 0));
+    PASSES(shmem_long_p(&words[0], 5, 0); shmem_quiet());
+    PASSES(shmem_long_wait_until(&words[0], SHMEM_CMP_EQ, 5));
 }
 
 /* ---- Collectives ----------------------------------------------------------------------- */
@@ -485,7 +514,7 @@ static const struct live_check cases[] = {
     LIVE_CHECK(2, no_more),           LIVE_CHECK(2, until_one_is_left),
     LIVE_CHECK(2, locks_of_the_dead), LIVE_CHECK(2, in_the_end),
     LIVE_CHECK(2, lock_is_left),      LIVE_CHECK(2, rounds),
-    LIVE_CHECK(2, begin_again),
+    LIVE_CHECK(2, begin_again),       LIVE_CHECK(2, left_alone),
 };
 
 int main(int argc, char **argv)

@@ -51,6 +51,7 @@ for pes in 2 3 5; do
         live_verdict "$case, $pes PEs" goes_on "$pes" "$case" 1
     done
     live_verdict "until_one_is_left, $pes PEs" goes_on "$pes" until_one_is_left $((pes - 1))
+    live_verdict "left_alone, $pes PEs" goes_on "$pes" left_alone $((pes - 1))
     live_verdict "in_the_end, $pes PEs" goes_on "$pes" in_the_end $((pes > 2 ? 2 : 1))
     live_verdict "no_more, $pes PEs" ends "$pes" no_more "PE 0: shmem_"
     live_verdict "begin_again, $pes PEs" ends "$pes" begin_again "PE [0-9]*: shmem_init"
