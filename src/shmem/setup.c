@@ -98,6 +98,12 @@ static void meet_at_the_end(const char *call)
     shmem_require(call, error);
 }
 
+/* Other threads may ask at any time (pshmem_query_initialized). */
+static void set_initialised(bool initialised)
+{
+    __atomic_store_n(&shmem_state.initialised, initialised, __ATOMIC_RELEASE);
+}
+
 /* After the barrier nobody uses anything any more. The node stays attached, at rest, because the
  * program may initialise the library again; until then its end is nobody's loss. */
 static void finalize(const char *call)
@@ -107,7 +113,7 @@ static void finalize(const char *call)
     shmem_contexts_quiet(call);
     say_finalizing(true);
     meet_at_the_end(call);
-    shmem_state.initialised = false;
+    set_initialised(false);
     atomic_store(&shmem_state.init_count, 0);
     shmem_locks_end();
     shmem_contexts_end();
@@ -123,16 +129,22 @@ static void finalize(const char *call)
     base_uncancelled_end(cancellable);
 }
 
+/* One thread at a time begins or ends the library; the parts of a program need not know of each
+ * other. */
+static pthread_mutex_t life_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* All but the last call are barriers. */
 void pshmem_finalize(void)
 {
     static const char call[] = "shmem_finalize";
+    pthread_mutex_lock(&life_lock);
     shmem_require_initialised(call);
     if (atomic_fetch_sub(&shmem_state.init_count, 1) > 1) {
         shmem_team_barrier(&shmem_state.world, call);
-        return;
+    } else {
+        finalize(call);
     }
-    finalize(call);
+    pthread_mutex_unlock(&life_lock);
 }
 
 SHMEM_ALIAS(finalize)
@@ -327,7 +339,7 @@ static void start(const char *call, int level)
     shmem_require(call, shmem_teams_start());
     shmem_contexts_start();
     watch_the_process(call);
-    shmem_state.initialised = true;
+    set_initialised(true);
     if (shmem_state.my_pe == 0) {
         shmem_environment_show(&environment);
     }
@@ -337,10 +349,12 @@ static void start(const char *call, int level)
 /* The thread level is that of the first call. */
 static void initialise(const char *call, int level)
 {
+    pthread_mutex_lock(&life_lock);
     if (!shmem_state.initialised) {
         start(call, level);
     }
     atomic_fetch_add(&shmem_state.init_count, 1);
+    pthread_mutex_unlock(&life_lock);
 }
 
 void pshmem_init(void)
@@ -367,7 +381,7 @@ void pshmem_query_thread(int *provided)
 
 void pshmem_query_initialized(int *initialized)
 {
-    *initialized = shmem_state.initialised;
+    *initialized = __atomic_load_n(&shmem_state.initialised, __ATOMIC_ACQUIRE);
 }
 
 SHMEM_ALIAS(init)

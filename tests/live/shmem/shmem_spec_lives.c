@@ -303,6 +303,60 @@ static void pointers_are_given_in_each_life(void)
     }
 }
 
+enum { PARTS = 6 };
+static pthread_barrier_t parts_meet;
+
+/* A part of the program, which knows nothing of the others. */
+static void *begin_in_a_thread(void *unused)
+{
+    int level = -1;
+    (void)pthread_barrier_wait(&parts_meet);
+    require(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0);
+    require(level == SHMEM_THREAD_MULTIPLE && is_initialised());
+    return unused;
+}
+
+static void *begin_and_end(void *unused)
+{
+    (void)begin_in_a_thread(unused);
+    require(shmem_my_pe() == me.rank && shmem_n_pes() == me.size);
+    shmem_long_atomic_inc(&visits, right());
+    (void)pthread_barrier_wait(&parts_meet);
+    shmem_finalize();
+    return unused;
+}
+
+static void in_threads(void *(*run)(void *unused))
+{
+    pthread_t threads[PARTS];
+    require(pthread_barrier_init(&parts_meet, NULL, PARTS) == 0);
+    for (int i = 0; i < PARTS; i++) {
+        live_thread_start(&threads[i], run, NULL);
+    }
+    for (int i = 0; i < PARTS; i++) {
+        live_thread_join(threads[i]);
+    }
+    require(pthread_barrier_destroy(&parts_meet) == 0);
+}
+
+static void threads_begin_and_end_at_the_same_time(void)
+{
+    visits = 0;
+    in_threads(begin_and_end);
+    require(!is_initialised() && visits == PARTS);
+}
+
+/* The first life, in which the PEs find each other. */
+static void threads_begin_the_first_life(void)
+{
+    in_threads(begin_in_a_thread);
+    spec_begin();
+    for (int i = 0; i < PARTS; i++) {
+        require(is_initialised());
+        shmem_finalize();
+    }
+}
+
 /* Here the last life ends with the program: it has left two calls of shmem_finalize out. */
 static void the_last_life_ends_with_the_program(void)
 {
@@ -325,15 +379,14 @@ int main(int argc, char **argv)
         LIVE_CHECK(1, a_life_leaves_no_handles),
         LIVE_CHECK(1, start_pes_begins_a_life),
         LIVE_CHECK(1, pointers_are_given_in_each_life),
+        LIVE_CHECK(1, threads_begin_and_end_at_the_same_time),
         LIVE_CHECK(1, the_last_life_ends_with_the_program),
     };
     if (live_list(argc, argv, checks, LIVE_COUNT(checks))) {
         return 0;
     }
     require(!is_initialised());
-    shmem_init();
-    spec_begin();
-    shmem_finalize();
+    threads_begin_the_first_life();
     for (size_t i = 0; i < LIVE_COUNT(checks); i++) {
         if (live_applies(&checks[i], me.size) &&
             (argc < 2 || strcmp(argv[1], checks[i].name) == 0)) {
