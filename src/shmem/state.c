@@ -16,7 +16,8 @@ struct shmem_context shmem_no_context;
 enum { SENTENCE_BYTES = 640 };
 
 /* In one write, so that lines of several PEs stay whole. */
-static void say(const char *call, const char *format, va_list arguments)
+static __attribute__((format(printf, 2, 0))) void say(const char *call, const char *format,
+                                                      va_list arguments)
 {
     char sentence[SENTENCE_BYTES];
     int cancellable = base_uncancelled_begin();
