@@ -372,26 +372,27 @@ static void watch(struct keeper *keeper)
 
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
-/* Keeps nothing of the program's open but the listener: whoever waits for the end of a pipe must
- * not wait for this process. */
-static void keep_only(int *listener)
+static void close_from(unsigned first, unsigned last)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int kept = fcntl(*listener, F_DUPFD_CLOEXEC, 3);
-    for (int fd = 0; fd <= 2; fd++) {
-        if (null < 0 || dup2(null, fd) < 0) {
-            (void)close(fd);
-        }
-    }
-    if (kept > 3) {
-        (void)dup2(kept, 3);
-    }
-    *listener = 3;
-    if (close_range(4, ~0U, 0) != 0) {
+    if (first <= last && close_range(first, last, 0) != 0) {
         long limit = sysconf(_SC_OPEN_MAX);
-        for (int other = 4; other < limit; other++) {
-            (void)close(other);
+        for (long fd = first; fd <= (long)last && fd < limit; fd++) {
+            (void)close((int)fd);
         }
+    }
+}
+
+/* Keeps nothing else of the program's open: whoever waits for the end of a pipe must not wait for
+ * this process. Closes before it opens, as the program may have no descriptor left. */
+static void keep_only(int kept)
+{
+    if (kept > 0) {
+        close_from(0, (unsigned)kept - 1);
+    }
+    close_from((unsigned)kept + 1, ~0U);
+    int null = open("/dev/null", O_RDWR);
+    while (null >= 0 && null < 2) {
+        null = open("/dev/null", O_RDWR);
     }
 }
 
@@ -431,7 +432,7 @@ _Noreturn static void keeper_main(uint32_t size, const struct group_sizes *sizes
     (void)setsid();
     (void)prctl(PR_SET_NAME, "dimmnet-keeper");
     (void)chdir("/");
-    keep_only(&keeper.listener);
+    keep_only(keeper.listener);
     raise_file_limit(size);
     keeper.members = allocate(size * sizeof *keeper.members);
     keeper.polls = allocate((1 + STRANGERS_MAX + 2 * (size_t)size) * sizeof *keeper.polls);
