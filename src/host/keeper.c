@@ -53,7 +53,8 @@ struct keeper {
     uint32_t size;
     struct group_sizes sizes;
     int listener;
-    int notice; /* the event by which nodes make us look at the group's words */
+    int starter; /* rank 0's process: if it ends before it comes, perhaps nobody comes */
+    int notice;  /* the event by which nodes make us look at the group's words */
     struct host_group group;
 
     enum phase phase;
@@ -150,6 +151,7 @@ static void make_group(struct keeper *keeper)
     }
     /* Before anybody may end, and another program of the same job begin. */
     (void)close(keeper->listener);
+    (void)close(keeper->starter);
     for (uint32_t rank = 0; rank < keeper->size; rank++) {
         (void)tell(keeper, keeper->members[rank].connection, KEEPER_WELCOME, keeper->size);
     }
@@ -236,16 +238,21 @@ static void gather(struct keeper *keeper)
     struct pollfd *polls = keeper->polls;
     uint32_t strangers = keeper->stranger_count;
     polls[0] = poll_for(strangers < STRANGERS_MAX ? keeper->listener : -1);
+    polls[1] = poll_for(keeper->starter);
+    struct pollfd *of_strangers = polls + 2;
     for (uint32_t i = 0; i < strangers; i++) {
-        polls[1 + i] = poll_for(keeper->strangers[i]);
+        of_strangers[i] = poll_for(keeper->strangers[i]);
     }
-    struct pollfd *of_members = polls + 1 + strangers;
+    struct pollfd *of_members = of_strangers + strangers;
     for (uint32_t rank = 0; rank < keeper->size; rank++) {
         bool is_there = keeper->members[rank].state == PRESENT;
         of_members[2 * rank] = poll_for(is_there ? keeper->members[rank].connection : -1);
         of_members[2 * rank + 1] = poll_for(is_there ? keeper->members[rank].process : -1);
     }
-    (void)poll(polls, 1 + strangers + 2 * (nfds_t)keeper->size, timeout_ms(keeper));
+    (void)poll(polls, 2 + strangers + 2 * (nfds_t)keeper->size, timeout_ms(keeper));
+    if (polls[1].revents) {
+        give_up(keeper, KEEPER_LOST, 0);
+    }
     for (uint32_t rank = 0; rank < keeper->size; rank++) {
         if (of_members[2 * rank].revents || of_members[2 * rank + 1].revents) {
             give_up(keeper, KEEPER_LOST, rank);
@@ -253,7 +260,7 @@ static void gather(struct keeper *keeper)
     }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < strangers; i++) {
-        if (!polls[1 + i].revents || !introduce(keeper, keeper->strangers[i])) {
+        if (!of_strangers[i].revents || !introduce(keeper, keeper->strangers[i])) {
             keeper->strangers[kept++] = keeper->strangers[i];
         }
     }
@@ -384,12 +391,15 @@ static void close_from(unsigned first, unsigned last)
 
 /* Keeps nothing else of the program's open: whoever waits for the end of a pipe must not wait for
  * this process. Closes before it opens, as the program may have no descriptor left. */
-static void keep_only(int kept)
+static void keep_only(int one, int other)
 {
-    if (kept > 0) {
-        close_from(0, (unsigned)kept - 1);
+    unsigned low = (unsigned)(one < other ? one : other);
+    unsigned high = (unsigned)(one < other ? other : one);
+    if (low > 0) {
+        close_from(0, low - 1);
     }
-    close_from((unsigned)kept + 1, ~0U);
+    close_from(low + 1, high - 1);
+    close_from(high + 1, ~0U);
     int null = open("/dev/null", O_RDWR);
     while (null >= 0 && null < 2) {
         null = open("/dev/null", O_RDWR);
@@ -424,18 +434,19 @@ static void *allocate(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-_Noreturn static void keeper_main(uint32_t size, const struct group_sizes *sizes, int listener)
+/* Begins with who is to come, by which socket, and whose process is rank 0's. */
+_Noreturn static void keeper_main(struct keeper keeper)
 {
-    struct keeper keeper = {
-        .size = size, .sizes = *sizes, .listener = listener, .deadline_ns = UINT64_MAX};
+    uint32_t size = keeper.size;
+    keeper.deadline_ns = UINT64_MAX;
     /* No signal of the terminal, and none that a launcher sends to its processes' groups. */
     (void)setsid();
     (void)prctl(PR_SET_NAME, "dimmnet-keeper");
     (void)chdir("/");
-    keep_only(keeper.listener);
+    keep_only(keeper.listener, keeper.starter);
     raise_file_limit(size);
     keeper.members = allocate(size * sizeof *keeper.members);
-    keeper.polls = allocate((1 + STRANGERS_MAX + 2 * (size_t)size) * sizeof *keeper.polls);
+    keeper.polls = allocate((2 + STRANGERS_MAX + 2 * (size_t)size) * sizeof *keeper.polls);
     if (!keeper.members || !keeper.polls) {
         _exit(1);
     }
@@ -449,7 +460,7 @@ _Noreturn static void keeper_main(uint32_t size, const struct group_sizes *sizes
 }
 
 /* Two forks: the keeper is not the program's child, for which it may wait one day. */
-static int start_apart(uint32_t size, const struct group_sizes *sizes, int listener)
+static int start_apart(const struct keeper *keeper)
 {
     sigset_t all;
     sigset_t before;
@@ -459,7 +470,7 @@ static int start_apart(uint32_t size, const struct group_sizes *sizes, int liste
     if (child == 0) {
         pid_t grandchild = fork();
         if (grandchild == 0) {
-            keeper_main(size, sizes, listener);
+            keeper_main(*keeper);
         }
         _exit(grandchild < 0);
     }
@@ -473,22 +484,35 @@ static int start_apart(uint32_t size, const struct group_sizes *sizes, int liste
     return child < 0 || status != 0 ? DN_ESYSTEM : 0;
 }
 
-int keeper_start(const struct host_job *job, const struct group_sizes *sizes)
+static int listen_as(const struct host_job *job, int listener)
 {
     struct sockaddr_un address;
     socklen_t length = keeper_address(job, &address);
-    int listener = may_have_files(job->size) ? keeper_socket() : -1;
-    if (listener < 0) {
+    if (bind(listener, (struct sockaddr *)&address, length) != 0) {
+        return errno == EADDRINUSE ? DN_EGROUP : DN_ESYSTEM;
+    }
+    return listen(listener, (int)job->size) == 0 ? 0 : DN_ESYSTEM;
+}
+
+static void close_if_open(int fd)
+{
+    int saved = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    errno = saved;
+}
+
+int keeper_start(const struct host_job *job, const struct group_sizes *sizes)
+{
+    if (!may_have_files(job->size)) {
         return DN_ESYSTEM;
     }
-    int error = 0;
-    if (bind(listener, (struct sockaddr *)&address, length) != 0 ||
-        listen(listener, (int)job->size) != 0) {
-        error = errno == EADDRINUSE ? DN_EGROUP : DN_ESYSTEM;
-    }
-    error = error ? error : start_apart(job->size, sizes, listener);
-    int saved = errno;
-    (void)close(listener);
-    errno = saved;
+    struct keeper keeper = {.size = job->size, .sizes = *sizes, .listener = keeper_socket()};
+    keeper.starter = keeper.listener < 0 ? -1 : host_pidfd_of(getpid());
+    int error = keeper.starter < 0 ? DN_ESYSTEM : listen_as(job, keeper.listener);
+    error = error ? error : start_apart(&keeper);
+    close_if_open(keeper.listener);
+    close_if_open(keeper.starter);
     return error;
 }

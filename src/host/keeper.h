@@ -4,7 +4,8 @@
  *
  *     GATHERING --all have come--> RUNNING --failure--> GRACE --200 ms--> ENDING --2 s--> KILLING
  *         |                           +---- a node wants the end, 2 s -----^
- *     a rank is missing or lost: tells the others and ends
+ *     a rank is missing or lost: tells the others and ends; so it does when
+ *     rank 0's process ends before it has come
  *
  * A rank comes by a socket without a file, whose name is the job's; both ends let the kernel tell
  * them whose user the other one's process is. The keeper makes the group's memory when all are

@@ -93,6 +93,20 @@ static struct keeper_answer answer_at(int fd)
 
 /* ---- Tests ------------------------------------------------------------------------------- */
 
+static void a_keeper_goes_when_rank_0_ends_before_it_comes(void **state)
+{
+    struct host_job job = job_of(2);
+    (void)state;
+    pid_t rank_0 = fork();
+    if (rank_0 == 0) {
+        _exit(keeper_start(&job, &sizes) != 0);
+    }
+    assert_int_equal(next_end(), rank_0);
+    assert_true(next_end() > 0);
+    expect_no_child();
+    assert_int_equal(connect_to(&job), -1);
+}
+
 /* Opens files until none is free but so many. */
 static void leave_free(unsigned count)
 {
@@ -148,6 +162,7 @@ static void a_program_may_have_nearly_all_files_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_keeper_goes_when_rank_0_ends_before_it_comes),
         cmocka_unit_test(a_program_may_have_nearly_all_files_open),
     };
     return cmocka_run_group_tests(tests, adopt_keepers, NULL);
