@@ -123,6 +123,8 @@ static bool tell(const struct keeper *keeper, int connection, enum keeper_word w
 /* The group will not come to be: all who wait learn why. */
 _Noreturn static void give_up(const struct keeper *keeper, enum keeper_word word, uint32_t number)
 {
+    /* Before anybody hears it and ends, and another program of the same job begins. */
+    (void)close(keeper->listener);
     for (uint32_t rank = 0; rank < keeper->size; rank++) {
         if (keeper->members[rank].state == PRESENT) {
             (void)tell(keeper, keeper->members[rank].connection, word, number);

@@ -159,11 +159,30 @@ static void a_program_may_have_nearly_all_files_open(void **state)
     }
 }
 
+static void a_job_that_failed_has_given_its_name_back(void **state)
+{
+    struct host_job job = job_of(2);
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        assert_int_equal(keeper_start(&job, &sizes), 0);
+        int fd = come(&job, 0, 0);
+        struct keeper_answer answer = answer_at(fd);
+        assert_int_equal(answer.word, KEEPER_MISSING);
+        assert_int_equal(answer.number, 1);
+        (void)close(fd);
+    }
+    for (int round = 0; round < 200; round++) {
+        assert_true(next_end() > 0);
+    }
+    expect_no_child();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_keeper_goes_when_rank_0_ends_before_it_comes),
         cmocka_unit_test(a_program_may_have_nearly_all_files_open),
+        cmocka_unit_test(a_job_that_failed_has_given_its_name_back),
     };
     return cmocka_run_group_tests(tests, adopt_keepers, NULL);
 }
