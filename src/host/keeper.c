@@ -172,6 +172,12 @@ static enum keeper_word fault_of(const struct keeper *keeper, const struct keepe
     return fits ? 0 : KEEPER_TAKEN;
 }
 
+static bool has_hung_up(int connection)
+{
+    struct pollfd look = {.fd = connection, .events = POLLRDHUP};
+    return poll(&look, 1, 0) != 0;
+}
+
 /* Reads who has connected. False: nothing has come yet; else it is a member now, or hung up. */
 static bool introduce(struct keeper *keeper, int connection)
 {
@@ -188,12 +194,12 @@ static bool introduce(struct keeper *keeper, int connection)
         (void)close(connection);
         return true;
     }
-    /* Should the process have ended already, and another one have its number, then its connection
-     * has hung up, and this rank is lost before the group begins. */
     struct member *member = &keeper->members[hello.rank];
     *member = (struct member){
         .state = PRESENT, .process = host_pidfd_of(process), .connection = connection};
-    if (member->process < 0) {
+    /* In this order: should the process have ended, and another one have its number now, then its
+     * connection has hung up. */
+    if (member->process < 0 || has_hung_up(connection)) {
         give_up(keeper, KEEPER_LOST, hello.rank);
     }
     CPU_OR(&keeper->cores, &keeper->cores, &hello.cores);

@@ -177,12 +177,45 @@ static void a_job_that_failed_has_given_its_name_back(void **state)
     expect_no_child();
 }
 
+/* The one child that there is. */
+static pid_t only_child(void)
+{
+    pid_t child = 0;
+    FILE *children = fopen("/proc/thread-self/children", "r");
+    if (children) {
+        (void)!fscanf(children, "%d", &child);
+        (void)fclose(children);
+    }
+    return child;
+}
+
+static void the_last_rank_hangs_up_unseen(void **state)
+{
+    struct host_job job = job_of(2);
+    (void)state;
+    assert_int_equal(keeper_start(&job, &sizes), 0);
+    pid_t keeper = only_child();
+    if (keeper == 0) {
+        skip(); /* the kernel does not tell */
+    }
+    assert_int_equal(kill(keeper, SIGSTOP), 0);
+    int stays = come(&job, 0, DN_FOREVER);
+    (void)close(come(&job, 1, DN_FOREVER));
+    assert_int_equal(kill(keeper, SIGCONT), 0);
+    struct keeper_answer answer = answer_at(stays);
+    assert_int_equal(answer.word, KEEPER_LOST);
+    assert_int_equal(answer.number, 1);
+    (void)close(stays);
+    assert_int_equal(next_end(), keeper);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_keeper_goes_when_rank_0_ends_before_it_comes),
         cmocka_unit_test(a_program_may_have_nearly_all_files_open),
         cmocka_unit_test(a_job_that_failed_has_given_its_name_back),
+        cmocka_unit_test(the_last_rank_hangs_up_unseen),
     };
     return cmocka_run_group_tests(tests, adopt_keepers, NULL);
 }
