@@ -63,15 +63,19 @@ static int refuse_for_absence(const struct attempt *attempt, uint32_t rank)
 
 /* ---- Coming -------------------------------------------------------------------------------- */
 
-/* 0; DN_ESTATE: try again, the keeper is not there or has no room. */
+/* 0; DN_EBUSY: the keeper has no room yet; DN_ESTATE: it is not there. */
 static int knock(const struct attempt *attempt, int fd)
 {
     struct sockaddr_un address;
     socklen_t length = keeper_address(attempt->job, &address);
     pid_t keeper;
     if (connect(fd, (struct sockaddr *)&address, length) != 0) {
-        bool may_come = errno == ECONNREFUSED || errno == EAGAIN || errno == EINTR;
-        return may_come ? DN_ESTATE : refuse_for_system(attempt, "cannot reach the other ranks");
+        switch (errno) {
+        case EAGAIN:
+        case EINTR: return DN_EBUSY;
+        case ECONNREFUSED: return DN_ESTATE;
+        default: return refuse_for_system(attempt, "cannot reach the other ranks");
+        }
     }
     if (!keeper_peer_is_ours(fd, &keeper)) {
         return refuse(attempt, DN_EGROUP, "a process of another user has taken the job's name");
@@ -172,7 +176,12 @@ static int meet(const struct attempt *attempt, int *fd, struct host_joined *join
         }
         int error = knock(attempt, *fd);
         error = error ? error : hear_answer(attempt, *fd, &answer, joined);
-        if (error != DN_ESTATE) {
+        if (error == DN_ESTATE && attempt->job->rank == 0) {
+            /* There will be no other one: this rank has started it. */
+            error = refuse(attempt, DN_EPEER,
+                           "the job's keeper has ended before all ranks had come");
+        }
+        if (error != DN_ESTATE && error != DN_EBUSY) {
             error = error ? error : judge(attempt, &answer, joined);
             if (error) {
                 (void)close(*fd);

@@ -18,8 +18,9 @@ struct host_join_terms {
     int stop_signal;                 /* as fabric_thread_start takes it */
 };
 
-/* Comes back when all ranks have come. DN_ETIMEOUT: one has not; DN_EPEER: one has ended before;
- * DN_EGROUP, DN_EVERSION, DN_ENOMEM, DN_ESYSTEM. The sentence says more. A process joins once. */
+/* Comes back when all ranks have come. DN_ETIMEOUT: one has not; DN_EPEER: one, or the keeper, has
+ * ended before; DN_EGROUP, DN_EVERSION, DN_ENOMEM, DN_ESYSTEM. The sentence says more. A process
+ * joins once. */
 int host_join(const struct host_job *job, const struct host_join_terms *terms,
               struct host_joined *joined, char sentence[HOST_SENTENCE_BYTES]);
 
