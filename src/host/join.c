@@ -14,6 +14,7 @@
 #include "base/uncancelled.h"
 #include "fabric/fabric.h"
 #include "host/clock.h"
+#include "host/group.h"
 #include "host/keeper.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -24,9 +25,16 @@
 /* Guarded by the caller's lock. */
 static bool has_come;
 static int connection = -1;
+static int notice = -1; /* the launcher's event, while there is a connection */
 static pthread_t listener;
 /* For the thread: what it does not hear any more is no loss. */
 static _Atomic bool is_heard;
+
+/* What a node of `dimmnet run` inherits. */
+struct received {
+    int group_fd;
+    int notice;
+};
 
 /* One try to join. */
 struct attempt {
@@ -92,21 +100,26 @@ static int knock(const struct attempt *attempt, int fd)
     return send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello ? 0 : DN_ESTATE;
 }
 
-/* What the kernel put beside an answer. */
-static void take_descriptors(struct msghdr *message, struct host_joined *joined)
+/* What the kernel put beside an answer: both descriptors, or one if there was room for no more. */
+static void take_descriptors(struct msghdr *message, struct received *received)
 {
     const struct cmsghdr *head = CMSG_FIRSTHDR(message);
     int descriptors[2];
-    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-        head->cmsg_len == CMSG_LEN(sizeof descriptors)) {
+    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
+        return;
+    }
+    if (head->cmsg_len == CMSG_LEN(sizeof descriptors)) {
         memcpy(descriptors, CMSG_DATA(head), sizeof descriptors);
-        *joined = (struct host_joined){.group_fd = descriptors[0], .notify_fd = descriptors[1]};
+        *received = (struct received){.group_fd = descriptors[0], .notice = descriptors[1]};
+    } else if (head->cmsg_len == CMSG_LEN(sizeof descriptors[0])) {
+        memcpy(descriptors, CMSG_DATA(head), sizeof descriptors[0]);
+        (void)close(descriptors[0]);
     }
 }
 
 /* 0: there is an answer; DN_ESTATE: the keeper was another program's, which has ended. */
 static int hear_answer(const struct attempt *attempt, int fd, struct keeper_answer *answer,
-                       struct host_joined *joined)
+                       struct received *received)
 {
     struct iovec bytes = {answer, sizeof *answer};
     union {
@@ -121,7 +134,7 @@ static int hear_answer(const struct attempt *attempt, int fd, struct keeper_answ
                                  .msg_controllen = sizeof control.room};
         ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (got == (ssize_t)sizeof *answer) {
-            take_descriptors(&message, joined);
+            take_descriptors(&message, received);
             return 0;
         }
         if (got >= 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -138,11 +151,11 @@ static int hear_answer(const struct attempt *attempt, int fd, struct keeper_answ
 }
 
 static int judge(const struct attempt *attempt, const struct keeper_answer *answer,
-                 const struct host_joined *joined)
+                 const struct received *received)
 {
     switch ((enum keeper_word)answer->word) {
     case KEEPER_WELCOME:
-        if (joined->group_fd >= 0) {
+        if (received->group_fd >= 0) {
             return 0;
         }
         errno = EMFILE; /* the kernel had no descriptor for what was sent */
@@ -165,24 +178,24 @@ static int judge(const struct attempt *attempt, const struct keeper_answer *answ
 }
 
 /* Comes to the keeper, however long that takes to be there; gives the socket in *fd. */
-static int meet(const struct attempt *attempt, int *fd, struct host_joined *joined)
+static int meet(const struct attempt *attempt, int *fd, struct received *received)
 {
     for (;;) {
         struct keeper_answer answer;
-        *joined = (struct host_joined){-1, -1};
+        *received = (struct received){-1, -1};
         *fd = keeper_socket();
         if (*fd < 0) {
             return refuse_for_system(attempt, "cannot make a socket");
         }
         int error = knock(attempt, *fd);
-        error = error ? error : hear_answer(attempt, *fd, &answer, joined);
+        error = error ? error : hear_answer(attempt, *fd, &answer, received);
         if (error == DN_ESTATE && attempt->job->rank == 0) {
             /* There will be no other one: this rank has started it. */
             error = refuse(attempt, DN_EPEER,
                            "the job's keeper has ended before all ranks had come");
         }
         if (error != DN_ESTATE && error != DN_EBUSY) {
-            error = error ? error : judge(attempt, &answer, joined);
+            error = error ? error : judge(attempt, &answer, received);
             if (error) {
                 (void)close(*fd);
             }
@@ -239,8 +252,8 @@ static int start_to_hear(const struct attempt *attempt, int fd)
     return 0;
 }
 
-int host_join(const struct host_job *job, const struct host_join_terms *terms,
-              struct host_joined *joined, char sentence[HOST_SENTENCE_BYTES])
+int host_join(const struct host_job *job, const struct host_join_terms *terms, int *group_fd,
+              char sentence[HOST_SENTENCE_BYTES])
 {
     struct attempt attempt = {
         .job = job,
@@ -249,7 +262,9 @@ int host_join(const struct host_job *job, const struct host_join_terms *terms,
         .sentence = sentence,
     };
     if (has_come) {
-        return refuse(&attempt, DN_EGROUP, "this process has been in its job's group before");
+        return refuse(&attempt, DN_EGROUP,
+                      "this process has joined its job's group before, or tried to: a process "
+                      "joins once");
     }
     has_come = true;
     int error = job->rank == 0 ? keeper_start(job, terms->sizes) : 0;
@@ -260,17 +275,32 @@ int host_join(const struct host_job *job, const struct host_join_terms *terms,
         return refuse_for_system(&attempt, "cannot start the job's keeper");
     }
     int fd;
-    error = meet(&attempt, &fd, joined);
+    struct received received;
+    error = meet(&attempt, &fd, &received);
     if (error) {
         return error;
     }
     error = start_to_hear(&attempt, fd);
     if (error) {
         (void)close(fd);
-        (void)close(joined->group_fd);
-        (void)close(joined->notify_fd);
+        (void)close(received.group_fd);
+        (void)close(received.notice);
+        return error;
     }
-    return error;
+    notice = received.notice;
+    host_notify_by(notice);
+    *group_fd = received.group_fd;
+    return 0;
+}
+
+static void close_all(void)
+{
+    if (connection >= 0) {
+        host_notify_by(-1);
+        (void)close(notice);
+        (void)close(connection);
+        connection = -1;
+    }
 }
 
 void host_join_end(void)
@@ -279,13 +309,12 @@ void host_join_end(void)
         atomic_store(&is_heard, false);
         (void)shutdown(connection, SHUT_RDWR);
         (void)pthread_join(listener, NULL);
-        (void)close(connection);
-        connection = -1;
+        close_all();
     }
 }
 
 void host_join_forget(void)
 {
-    connection = -1;
+    close_all();
     atomic_store(&is_heard, false);
 }

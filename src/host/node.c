@@ -60,6 +60,7 @@ static void stop_fabric(void)
 /* This process's place in a group that somebody else has made. */
 struct place {
     int group_fd;
+    bool is_ours; /* nobody else knows that descriptor */
     uint32_t rank;
 };
 
@@ -79,6 +80,9 @@ static int find_place(struct place *place)
 static int map_launched(const struct place *place, struct host_group *launched)
 {
     int error = host_group_map(place->group_fd, launched);
+    if (error && place->is_ours) {
+        (void)close(place->group_fd);
+    }
     if (!error && place->rank >= launched->facts.geometry.node_count) {
         host_group_unmap(launched);
         error = DN_EGROUP;
@@ -160,12 +164,11 @@ static int meet_job(const struct host_job *job, const struct dn_options *options
     struct host_join_terms terms = {.sizes = &sizes,
                                     .patience_ms = settings->join_timeout_ms,
                                     .stop_signal = settings->stop_signal};
-    struct host_joined joined;
+    int group_fd;
     int error = check_fabric(job);
-    error = error ? error : host_join(job, &terms, &joined, reason);
+    error = error ? error : host_join(job, &terms, &group_fd, reason);
     if (!error) {
-        host_notify_by(joined.notify_fd);
-        *place = (struct place){.group_fd = joined.group_fd, .rank = job->rank};
+        *place = (struct place){.group_fd = group_fd, .is_ours = true, .rank = job->rank};
     }
     return error;
 }

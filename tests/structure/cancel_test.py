@@ -57,6 +57,7 @@ HELD = {
     "host_killpoint.c": ({"dprintf"}, "the process is killed"),
     "host_mappings.c": ({"fopen", "fopen64", "fclose", "getline", "getdelim", "__getdelim"},
                         MOVING),
+    "host_node.c": ({"close"}, ATTACHING),
     "host_pages.c": ({"open", "open64", "close", "pread", "pread64"}, MOVING),
     "host_threads.c": ({"open", "open64", "close", "read", "nanosleep"}, MOVING),
     "host_trace.c": ({"close", "fcntl", "fcntl64", "pwrite", "pwrite64"}, ATTACHING),

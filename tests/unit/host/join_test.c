@@ -3,12 +3,15 @@
 #define _GNU_SOURCE
 #include "host/join.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/uncancelled.h"
+#include "dimmnet.h"
 #include "unit/unit.h"
 
 static const struct group_sizes sizes = {
@@ -33,14 +36,31 @@ static int join_and_expect(const struct host_job *job, uint64_t patience_ms, int
                            const char *because)
 {
     struct host_join_terms terms = {.sizes = &sizes, .patience_ms = patience_ms};
-    struct host_joined joined;
+    int group_fd;
     char sentence[HOST_SENTENCE_BYTES] = "";
-    int got = host_join(job, &terms, &joined, sentence);
+    int got = host_join(job, &terms, &group_fd, sentence);
     if (got != error || !strstr(sentence, because)) {
         (void)fprintf(stderr, "%d: %s\n", got, sentence);
         return 1;
     }
     return 0;
+}
+
+static unsigned open_files(void)
+{
+    unsigned count = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+static void allow_files(int count)
+{
+    struct rlimit files;
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = (rlim_t)count;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* Waits for that child; its status. */
@@ -98,10 +118,137 @@ static void rank_0_learns_that_the_keeper_was_killed(void **state)
     assert_int_equal(status_of(keeper), SIGKILL);
 }
 
+/* In a child: rank 1 with only so many descriptors free. They are free again afterwards. */
+static int fail_for_descriptors(const struct host_job *job, int free)
+{
+    int lowest = dup(0);
+    if (lowest < 0) {
+        return 2;
+    }
+    (void)close(lowest);
+    for (int fd = lowest + free; fd < lowest + 8; fd++) {
+        (void)close(fd); /* whoever starts this test may have left some open */
+    }
+    unsigned before = open_files();
+    allow_files(lowest + free);
+    int wrong = join_and_expect(job, 10000, DN_ESYSTEM, "Too many open files");
+    return wrong ? wrong : open_files() != before;
+}
+
+static void a_rank_that_has_too_few_descriptors_keeps_none(void **state)
+{
+    static const char *const names[] = {"free 0", "free 1", "free 2"};
+    (void)state;
+    for (int free = 0; free < 3; free++) {
+        struct host_job jobs[] = {job_of(names[free], 0), job_of(names[free], 1)};
+        pid_t ranks[2];
+        for (int rank = 0; rank < 2; rank++) {
+            ranks[rank] = fork();
+            if (ranks[rank] == 0) {
+                struct host_join_terms terms = {.sizes = &sizes, .patience_ms = 2000};
+                char sentence[HOST_SENTENCE_BYTES];
+                int fd;
+                _exit(rank == 1 ? fail_for_descriptors(&jobs[1], free)
+                                : host_join(&jobs[0], &terms, &fd, sentence) == DN_EGROUP);
+            }
+        }
+        assert_int_equal(status_of(ranks[1]), 0);
+        assert_int_equal(status_of(ranks[0]), 0);
+        while (waitpid(-1, NULL, 0) > 0) {
+        }
+    }
+}
+
+static void a_process_joins_once(void **state)
+{
+    struct host_job job = job_of("once", 1);
+    (void)state;
+    pid_t rank = fork();
+    if (rank == 0) {
+        int wrong = join_and_expect(&job, 1, DN_ETIMEOUT, "rank 0 of 2 has not come");
+        _exit(wrong ? wrong : join_and_expect(&job, 1, DN_EGROUP, "or tried to"));
+    }
+    assert_int_equal(status_of(rank), 0);
+}
+
+/* ---- Whole attaches ---------------------------------------------------------------------- */
+
+static void be_rank(const char *name, int rank)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "%d", rank);
+    (void)setenv("OMPI_COMM_WORLD_RANK", text, 1);
+    (void)setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    (void)setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 1);
+    (void)snprintf(text, sizeof text, "%s %d", name, (int)getppid());
+    (void)setenv("PMIX_NAMESPACE", text, 1);
+}
+
+static int attach_and_leave(unsigned files)
+{
+    struct dn_node *node;
+    int error = dn_attach(&node, NULL);
+    error = error ? error : dn_barrier(dn_team_all(node), DN_FOREVER);
+    error = error ? error : dn_detach(node);
+    return error ? -error : open_files() != files;
+}
+
+/* Has not enough addresses for the group, which needs more than this. */
+static int fail_to_map(unsigned files)
+{
+    const struct rlimit addresses = {UINT64_C(2) << 30, UINT64_C(2) << 30};
+    struct dn_node *node;
+    (void)setrlimit(RLIMIT_AS, &addresses);
+    int error = dn_attach(&node, NULL);
+    return error != DN_ENOMEM ? -error : open_files() != files;
+}
+
+static void expect_of_ranks(const char *name, int (*of_0)(unsigned), int (*of_1)(unsigned))
+{
+    pid_t ranks[2];
+    for (int rank = 0; rank < 2; rank++) {
+        ranks[rank] = fork();
+        if (ranks[rank] == 0) {
+            be_rank(name, rank);
+            _exit((rank == 0 ? of_0 : of_1)(open_files()));
+        }
+    }
+    for (int rank = 0; rank < 2; rank++) {
+        assert_int_equal(status_of(ranks[rank]), 0);
+    }
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+}
+
+static void a_rank_that_has_left_keeps_no_file(void **state)
+{
+    (void)state;
+    expect_of_ranks("left", attach_and_leave, attach_and_leave);
+}
+
+static int survive(unsigned files)
+{
+    (void)attach_and_leave(files);
+    return 0;
+}
+
+static void a_rank_that_cannot_map_the_group_keeps_no_file(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* it needs addresses, too */
+#endif
+    expect_of_ranks("unmapped", survive, fail_to_map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_0_learns_that_the_keeper_was_killed),
+        cmocka_unit_test(a_rank_that_has_too_few_descriptors_keeps_none),
+        cmocka_unit_test(a_process_joins_once),
+        cmocka_unit_test(a_rank_that_has_left_keeps_no_file),
+        cmocka_unit_test(a_rank_that_cannot_map_the_group_keeps_no_file),
     };
     return cmocka_run_group_tests(tests, adopt_keepers, NULL);
 }
