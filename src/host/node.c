@@ -221,13 +221,25 @@ static void forbid_lane(struct dn_node *node)
     node->lane.quick_count = 0;
 }
 
-/* In a forked child the memory is not mapped, and the handles close. Locks start anew: another
- * thread of the parent may have held one, and is not there to give it back. */
+static void close_file(struct host_group *group)
+{
+    if (group->group) {
+        (void)close(group->fd);
+        group->fd = -1;
+    }
+}
+
+/* In a forked child the memory is not mapped, and the handles close. So do the files, or a child
+ * that lives on would keep the memory of all nodes. Locks start anew: another thread of the parent
+ * may have held one, and is not there to give it back. */
 static void close_handles_in_child(void)
 {
+    int cancellable = base_uncancelled_begin();
     (void)pthread_mutex_init(&attach_lock, NULL);
     (void)pthread_mutex_init(&process.table_lock, NULL);
     host_join_forget();
+    close_file(&process.group);
+    close_file(&process.control_group);
     host_trace_stop();
     if (host_fabric_clock) {
         host_fabric_clock = stopped_clock; /* the fabric's memory is not there either */
@@ -236,6 +248,7 @@ static void close_handles_in_child(void)
     for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
         forbid_lane(lane);
     }
+    base_uncancelled_end(cancellable);
 }
 
 /* Before anything of the program runs; 101 is the first that programs and libraries may have. */

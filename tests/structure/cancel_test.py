@@ -28,6 +28,7 @@ write writev __dprintf_chk __fprintf_chk __printf_chk __vfprintf_chk __vprintf_c
 """.split())
 
 ATTACHING = "in dn_attach and dn_detach, which hold cancellation off"
+FORKED = "in a forked child, while cancellation is held off"
 MOVING = "while memory is registered, which holds cancellation off"
 OWN_THREAD = "in a thread of the library's own, which nobody can cancel, or in dn_detach"
 SETTING_UP = "in the first call and the last one, which hold cancellation off"
@@ -50,14 +51,14 @@ HELD = {
     "host_group.c": ({"close", "fcntl", "fcntl64", "pread", "pread64"}, ATTACHING),
     "host_job.c": ({"fflush", "send"}, LAST_WORDS),
     "host_join.c": ({"close", "connect", "poll", "pthread_join", "recv", "recvmsg", "send", "write"},
-                    ATTACHING + "; or " + OWN_THREAD),
+                    ATTACHING + "; or " + OWN_THREAD + "; or " + FORKED),
     "host_keeper.c": ({"accept4", "close", "fcntl", "fcntl64", "open", "open64", "poll", "preadv2",
                        "preadv64v2", "recv", "sendmsg", "waitpid"},
                       "in dn_attach, which holds cancellation off, or in a process of its own"),
     "host_killpoint.c": ({"dprintf"}, "the process is killed"),
     "host_mappings.c": ({"fopen", "fopen64", "fclose", "getline", "getdelim", "__getdelim"},
                         MOVING),
-    "host_node.c": ({"close"}, ATTACHING),
+    "host_node.c": ({"close"}, ATTACHING + "; or " + FORKED),
     "host_pages.c": ({"open", "open64", "close", "pread", "pread64"}, MOVING),
     "host_threads.c": ({"open", "open64", "close", "read", "nanosleep"}, MOVING),
     "host_trace.c": ({"close", "fcntl", "fcntl64", "pwrite", "pwrite64"}, ATTACHING),

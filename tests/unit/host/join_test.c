@@ -241,6 +241,26 @@ static void a_rank_that_cannot_map_the_group_keeps_no_file(void **state)
     expect_of_ranks("unmapped", survive, fail_to_map);
 }
 
+static int fork_and_leave(unsigned files)
+{
+    struct dn_node *node;
+    int status = 0;
+    int error = dn_attach(&node, NULL);
+    pid_t child = error ? -1 : fork();
+    if (child == 0) {
+        _exit(open_files() != files);
+    }
+    bool ended = child > 0 && waitpid(child, &status, 0) == child && status == 0;
+    error = error ? error : dn_detach(node);
+    return error ? -error : !ended;
+}
+
+static void a_forked_child_keeps_no_file(void **state)
+{
+    (void)state;
+    expect_of_ranks("forked", fork_and_leave, fork_and_leave);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_has_too_few_descriptors_keeps_none),
         cmocka_unit_test(a_process_joins_once),
         cmocka_unit_test(a_rank_that_has_left_keeps_no_file),
+        cmocka_unit_test(a_forked_child_keeps_no_file),
         cmocka_unit_test(a_rank_that_cannot_map_the_group_keeps_no_file),
     };
     return cmocka_run_group_tests(tests, adopt_keepers, NULL);
