@@ -63,6 +63,7 @@ HELD = {
     "host_threads.c": ({"open", "open64", "close", "read", "nanosleep"}, MOVING),
     "host_trace.c": ({"close", "fcntl", "fcntl64", "pwrite", "pwrite64"}, ATTACHING),
     "shmem_environment.c": ({"printf", "fflush", "puts", "putchar"}, SETTING_UP),
+    "shmem_fortran_setup.c": ({"dprintf"}, LAST_WORDS),
     "shmem_setup.c": ({"fflush", "sleep"}, LAST_WORDS),
     "shmem_state.c": ({"dprintf"}, "it holds cancellation off"),
 }
@@ -82,7 +83,7 @@ def main():
     built = pathlib.Path(sys.argv[1]) / "src"
     checked = 0
     faults = []
-    for library in ("core", "shmem_core", "fagus_core"):
+    for library in ("core", "shmem_core", "shmem_fortran_core", "fagus_core"):
         for path in sorted((built / f"lib{library}.a.p").glob("*.o")):
             checked += 1
             held = HELD.get(path.name.removesuffix(".o"), (set(), ""))[0]

@@ -8,7 +8,7 @@ left of a source that is gone. What needs several processes is in tests/live bes
 import pathlib
 import sys
 
-FOLDERS = ["api", "fagus", "shmem"]
+FOLDERS = ["api", "fagus", "shmem", "shmem/fortran"]
 
 
 def faults(root):
