@@ -58,12 +58,35 @@ gcc "${flags[@]}" "$folder/shared_memory.c" -o "$folder/fagus" "$libraries/libfa
     "$libraries/libdimmnet.a" "${needed[@]}" -pthread
 "$command" run -n 2 "$folder/fagus"
 
+# Fortran: by the module, and by shmem.fh.
+cat >"$folder/total.f90" <<'END'
+program total
+  use shmem
+  integer, save :: sum
+  call shmem_init()
+  call shmem_barrier_all()
+  call shmem_int4_add(sum, shmem_my_pe() + 1, 0)
+  call shmem_barrier_all()
+  if (shmem_my_pe() == 0) print '(a, i3)', 'total', sum
+  call shmem_finalize()
+end program
+END
+sed 's/^/      /; s/use shmem/include "mpp\/shmem.fh"\n        integer shmem_my_pe/' "$folder/total.f90" \
+    >"$folder/total.f"
+
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH LD_LIBRARY_PATH
 PATH=${command%/*}:$PATH
 oshcc -O2 "$ring" -o "$folder/ring"
 oshrun -n 4 "$folder/ring"
 oshc++ --version >"$folder/log"
-for page in man1/oshcc.1 man1/oshc++.1 man1/oshrun.1 man7/shmem.7 man7/fagus.7 \
+if command -v gfortran >/dev/null; then
+    for program in total.f90 total.f; do
+        oshfort -O2 "$folder/$program" -o "$folder/total"
+        oshrun -n 3 "$folder/total" | tee "$folder/log"
+        grep -qx 'total *6' "$folder/log"
+    done
+fi
+for page in man1/oshcc.1 man1/oshc++.1 man1/oshfort.1 man1/oshrun.1 man7/shmem.7 man7/fagus.7 \
     man3/fagus_release.3 man3/comm_sync.3; do
     if [ -z "$(find "$folder/root" -path "*/$page")" ]; then
         echo "$page is not installed"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every OpenSHMEM example compiles by the line in its head, runs, and finds its own result right; so
-# does the one that the build made, or for C++ this script. usage: shmem_examples.sh BUILD_FOLDER
+# does the one that the build made, or for C++ and Fortran this script. usage: shmem_examples.sh
+# BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
@@ -28,7 +29,7 @@ runs()
 runs_by_its_line()
 {
     local source=$1 line
-    line=$(sed -nE 's/^(\/\/| \*) *(osh(cc|c\+\+) .* oshrun .*[a-z])( \*\/)*$/\2/p' "$source")
+    line=$(sed -nE 's/^(\/\/| \*|!) *(osh(cc|c\+\+|fort) .* oshrun .*[a-z])( \*\/)*$/\2/p' "$source")
     if [ -z "$line" ]; then
         echo "no line in the head of $source"
         return 1
@@ -42,6 +43,11 @@ runs_by_its_line()
 compiles_cxx()
 {
     oshc++ ${sanitizer:+"$sanitizer"} -O2 -Wall -Wextra -Wpedantic -Werror "$1" -o "$2"
+}
+
+compiles_fortran()
+{
+    oshfort ${sanitizer:+"$sanitizer"} -O2 -Wall -Wextra -Werror -std=f2018 -J "$live_work" "$1" -o "$2"
 }
 
 # The libraries of a sanitized build need a sanitized program.
@@ -64,6 +70,18 @@ for source in "$examples"/*.cpp; do
         continue
     fi
     live_verdict "$name compiles" compiles_cxx "$source" "$live_work/$name"
+    for pes in 1 2 3 4; do
+        live_verdict "$name, $pes PEs" runs "$pes" "$name" "$live_work"
+    done
+    live_verdict "$name by its line" runs_by_its_line "$source"
+done
+for source in "$examples"/*.f90; do
+    name=$(basename "$source" .f90)
+    if ! command -v gfortran >/dev/null || [ ! -e "$live_build/shmem.mod" ]; then
+        live_skip "$name" "there is no gfortran, or there was none for the build"
+        continue
+    fi
+    live_verdict "$name compiles" compiles_fortran "$source" "$live_work/$name"
     for pes in 1 2 3 4; do
         live_verdict "$name, $pes PEs" runs "$pes" "$name" "$live_work"
     done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# oshcc, oshc++ and oshrun do what existing makefiles ask of them. usage: shmem_tools.sh
+# oshcc, oshc++, oshfort and oshrun do what existing makefiles ask of them. usage: shmem_tools.sh
 # BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
@@ -76,6 +76,31 @@ live_verdict "OSHCC_CC is called" grep -q '^/bin/echo -I' <(OSHCC_CC=/bin/echo o
 live_verdict "the compiler's own options" compiles oshcc --version
 live_verdict "the compiler's status" refuses 1 "no_such_file.c" oshcc no_such_file.c
 live_verdict "oshcc --help" grep -q '^usage: oshcc' <(oshcc --help)
+
+# A Fortran compiler that knows one of the two options, and shows how it is called.
+cat >fortran <<'END'
+#!/bin/sh
+case "$*" in
+*-fallow-argument-mismatch*) exit 1 ;;
+*) echo "$@" ;;
+esac
+END
+chmod +x fortran
+live_verdict "oshfort links the library for Fortran before that for C" grep -q -- \
+    "-ldimmnet-shmem-fortran -ldimmnet-shmem\$" <(OSHFORT_FC=./fortran oshfort -showme:link)
+live_verdict "oshfort -static links all" grep -q -- \
+    "-ldimmnet-shmem-fortran -ldimmnet-shmem -ldimmnet -lsodium" \
+    <(OSHFORT_FC=./fortran oshfort -static -showme x.f)
+live_verdict "OSHFORT_FC is called" grep -q '^-I.* -fcray-pointer x.f -L' \
+    <(OSHFORT_FC=./fortran oshfort x.f)
+live_verdict "what the compiler does not know is left out" grep -qv mismatch \
+    <(OSHFORT_FC=./fortran oshfort -showme:compile)
+live_verdict "what it knows is there" grep -q -- '-fallow-argument-mismatch' \
+    <(OSHFORT_FC=true oshfort -showme:compile)
+live_verdict "oshfort takes the module from the build folder" grep -q -- "-I$live_build " \
+    <(OSHFORT_FC=./fortran oshfort -showme -c x.f)
+live_verdict "oshfort --help" grep -q '^usage: oshfort' <(oshfort --help)
+live_verdict "oshcc knows nothing of Fortran" grep -qv -- -fortran <(oshcc -showme x.c)
 
 for option in -n -np -c; do
     live_verdict "oshrun $option" says "3 PEs, -, -" oshrun "$option" 3 ./program
