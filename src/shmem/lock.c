@@ -288,15 +288,26 @@ int shmemx_lock_held(const long *lock)
     return atomic_load_explicit(&entry->holder, memory_order_relaxed) != NULL;
 }
 
-/* What this PE still holds it gives away, since nobody else could. */
+/* What this PE still holds it gives away, since nobody else could; before the PEs meet for the end,
+ * because others may wait for it. */
+void shmem_locks_give(void)
+{
+    const struct table *in = atomic_load_explicit(&table, memory_order_relaxed);
+    for (size_t i = 0; in && i < in->capacity; i++) {
+        struct entry *entry = atomic_load_explicit(&in->slots[i], memory_order_relaxed);
+        struct dn_lock *holder = entry ? atomic_load_explicit(&entry->holder, memory_order_relaxed)
+                                       : NULL;
+        if (holder) {
+            atomic_store_explicit(&entry->holder, NULL, memory_order_relaxed);
+            (void)dn_lock_give(holder);
+            give_spare(entry, holder);
+        }
+    }
+}
+
 static void close_entry(struct entry *entry)
 {
-    struct dn_lock *holder = atomic_load_explicit(&entry->holder, memory_order_relaxed);
     struct dn_lock *spare = atomic_load_explicit(&entry->spare, memory_order_relaxed);
-    if (holder) {
-        (void)dn_lock_give(holder);
-        (void)dn_lock_close(holder);
-    }
     if (spare) {
         (void)dn_lock_close(spare);
     }

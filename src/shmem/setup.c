@@ -111,6 +111,7 @@ static void finalize(const char *call)
     int cancellable = base_uncancelled_begin();
     /* A PE that sees all others finalize waits no longer: what it waits for must be there. */
     shmem_contexts_quiet(call);
+    shmem_locks_give();
     say_finalizing(true);
     meet_at_the_end(call);
     set_initialised(false);

@@ -220,7 +220,8 @@ void shmem_contexts_read_in_place(bool in_place);
 /* In a forked child: no context reaches anybody any more. */
 void shmem_contexts_forbid(void);
 
-/* Closes and forgets all locks. (lock.c) */
+/* Gives the locks that this PE holds; closes and forgets all locks. (lock.c) */
+void shmem_locks_give(void);
 void shmem_locks_end(void);
 
 /* SHMEM_DEBUG: ends the job when a part of the heap is used that no allocation holds. (memory.c) */

@@ -32,6 +32,8 @@ _Noreturn void fortran_fail(const char *call, const char *format, ...)
 /* Forget the blocks of the heap, which has ended, and the locks. (memory.c, lock.c) */
 void fortran_memory_end(void);
 void fortran_locks_end(void);
+/* Gives the locks that this PE holds. */
+void fortran_locks_give(void);
 
 #pragma GCC visibility pop
 

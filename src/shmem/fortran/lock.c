@@ -21,12 +21,12 @@ enum { HOME = 0, HALF_BITS = 16 };
 /* ---- The locks of this PE ---------------------------------------------------------------- */
 
 struct known {
-    const uint32_t *lock;
+    uint32_t *lock;
     bool held;
     struct known *next;
 };
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* never held while a PE waits */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known *list;
 
 /* With the list's lock held; NULL: it is not known. */
@@ -48,7 +48,7 @@ static bool is_held(const uint32_t *lock)
     return held;
 }
 
-static void note(const uint32_t *lock, bool held)
+static void note(uint32_t *lock, bool held)
 {
     pthread_mutex_lock(&list_lock);
     struct known *known = find(lock);
@@ -111,7 +111,7 @@ static void pause_for(uint32_t *lock, uint32_t word)
     }
 }
 
-static void enter(const uint32_t *lock)
+static void enter(uint32_t *lock)
 {
     /* What comes after it is not read before the lock is held. */
     atomic_thread_fence(memory_order_seq_cst);
@@ -152,16 +152,34 @@ static int test_lock(uint32_t *lock)
     return 0;
 }
 
+/* After all that was sent while it was held. A PE that computes afterwards must not keep the next
+ * holder waiting. */
+static void let_next_enter(uint32_t *lock)
+{
+    shmem_quiet();
+    shmem_uint32_atomic_add(lock, UINT32_C(1) << HALF_BITS, HOME);
+    shmem_quiet();
+}
+
 static void clear_lock(uint32_t *lock)
 {
     if (!is_held(lock)) {
         fortran_fail("SHMEM_CLEAR_LOCK", "this PE does not hold the lock at %p", (void *)lock);
     }
     note(lock, false);
-    shmem_quiet();
-    shmem_uint32_atomic_add(lock, UINT32_C(1) << HALF_BITS, HOME);
-    /* A PE that computes now must not keep the next holder waiting. */
-    shmem_quiet();
+    let_next_enter(lock);
+}
+
+void fortran_locks_give(void)
+{
+    pthread_mutex_lock(&list_lock);
+    for (struct known *known = list; known; known = known->next) {
+        if (known->held) {
+            known->held = false;
+            let_next_enter(known->lock);
+        }
+    }
+    pthread_mutex_unlock(&list_lock);
 }
 
 FORTRAN_DEFINE(void, shmem_set_lock, (uint32_t * lock), set_lock(lock))

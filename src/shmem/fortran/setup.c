@@ -2,6 +2,7 @@
 #include "shmem/fortran/fortran.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,22 +23,44 @@ void fortran_fail(const char *call, const char *format, ...)
 
 /* ---- Beginning and ending ------------------------------------------------------------- */
 
-FORTRAN_DEFINE(void, start_pes, (const int *npes), start_pes(*npes))
-FORTRAN_DEFINE(void, shmem_init, (void), shmem_init())
-FORTRAN_DEFINE(void, shmem_global_exit, (const int *status), shmem_global_exit(*status))
+/* Calls of SHMEM_INIT that no SHMEM_FINALIZE has answered. */
+static _Atomic int init_count;
 
-/* The library lasts until the last of several calls. */
+static void init(void)
+{
+    shmem_init();
+    atomic_fetch_add(&init_count, 1);
+}
+
+/* A second call does nothing. */
+static void begin_pes(int count)
+{
+    int initialized;
+    shmem_query_initialized(&initialized);
+    start_pes(count);
+    atomic_fetch_add(&init_count, !initialized);
+}
+
+/* The library lasts until the last of several calls. What this PE still holds then it gives away,
+ * as locks in C are given: others may wait for it. */
 static void finalize(void)
 {
     int initialized;
+    if (atomic_fetch_sub(&init_count, 1) <= 1) {
+        fortran_locks_give();
+    }
     shmem_finalize();
     shmem_query_initialized(&initialized);
     if (!initialized) {
+        atomic_store(&init_count, 0);
         fortran_memory_end();
         fortran_locks_end();
     }
 }
 
+FORTRAN_DEFINE(void, start_pes, (const int *npes), begin_pes(*npes))
+FORTRAN_DEFINE(void, shmem_init, (void), init())
+FORTRAN_DEFINE(void, shmem_global_exit, (const int *status), shmem_global_exit(*status))
 FORTRAN_DEFINE(void, shmem_finalize, (void), finalize())
 
 /* ---- Queries -------------------------------------------------------------------------- */

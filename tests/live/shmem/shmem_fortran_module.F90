@@ -793,9 +793,25 @@ subroutine begin_and_end_again()
   call expect(code == 0, 'the heap stays until the last end')
 end subroutine
 
+! The others ask for it when this check has passed, while PE 0 is in SHMEM_FINALIZE.
+subroutine a_lock_is_given_at_the_end()
+  use shmem
+  use checks
+  implicit none
+  integer :: lock
+  logical :: is_asked_for
+  common /at_the_end/ lock, is_asked_for
+
+  if (me == 0) call shmem_set_lock(lock)
+  is_asked_for = me /= 0
+end subroutine
+
 program shmem_fortran_module
   use checks
   implicit none
+  integer :: lock
+  logical :: is_asked_for
+  common /at_the_end/ lock, is_asked_for
   external :: character_transfers, mem_transfers, complex_transfers, double_transfers, &
               integer_transfers, logical_transfers, real_transfers, transfers_of_4_bytes, &
               transfers_of_8_bytes, transfers_of_32_bits, transfers_of_64_bits, &
@@ -806,7 +822,9 @@ program shmem_fortran_module
               symmetric_variables, arguments_of_every_shape, old_transfers, atomics_of_reals, &
               default_integers, order, locks, a_lock_of_many_turns, collectives, &
               a_barrier_of_a_set, the_heap_by_cray_pointers, the_heap_by_c_pointers, &
-              errors_of_the_heap, cache_management, begin_and_end_again
+              errors_of_the_heap, cache_management, begin_and_end_again, &
+              a_lock_is_given_at_the_end
+  external :: shmem_set_lock
 
   call begin()
   call run('constants_and_names', constants_and_names)
@@ -850,5 +868,7 @@ program shmem_fortran_module
   call run('errors_of_the_heap', errors_of_the_heap)
   call run('cache_management', cache_management)
   call run('begin_and_end_again', begin_and_end_again)
+  call run('a_lock_is_given_at_the_end', a_lock_is_given_at_the_end)
+  if (is_asked_for) call shmem_set_lock(lock)
   call finish()
 end program shmem_fortran_module

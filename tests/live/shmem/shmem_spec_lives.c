@@ -357,6 +357,27 @@ static void threads_begin_the_first_life(void)
     }
 }
 
+/* PE 0 keeps it, and the others ask for it while PE 0 is in shmem_finalize; each gets it from the
+ * one before, which has left it in the same manner. */
+static void a_lock_is_given_at_the_end(void)
+{
+    static long lock;
+    static long owners;
+    begin();
+    owners = 0;
+    shmem_barrier_all();
+    if (me.rank == 0) {
+        shmem_set_lock(&lock);
+    }
+    shmem_barrier_all();
+    if (me.rank > 0) {
+        shmem_set_lock(&lock);
+    }
+    shmem_long_p(&owners, shmem_long_g(&owners, 0) + 1, 0);
+    end();
+    require(me.rank != 0 || owners == me.size);
+}
+
 /* Here the last life ends with the program: it has left two calls of shmem_finalize out. */
 static void the_last_life_ends_with_the_program(void)
 {
@@ -380,6 +401,7 @@ int main(int argc, char **argv)
         LIVE_CHECK(1, start_pes_begins_a_life),
         LIVE_CHECK(1, pointers_are_given_in_each_life),
         LIVE_CHECK(1, threads_begin_and_end_at_the_same_time),
+        LIVE_CHECK(1, a_lock_is_given_at_the_end),
         LIVE_CHECK(1, the_last_life_ends_with_the_program),
     };
     if (live_list(argc, argv, checks, LIVE_COUNT(checks))) {
