@@ -116,15 +116,34 @@ int team_arrive_in_tree(struct dn_team *team)
 }
 
 struct passage {
-    const struct dn_team *team;
+    struct dn_team *team;
     uint32_t phase;
-    uint32_t next;
+    uint32_t next; /* the first member not yet seen to arrive */
 };
 
 static bool passed(void *context)
 {
     struct passage *passage = context;
     return group_team_passed(&passage->team->nic, passage->phase, &passage->next);
+}
+
+/* The same, and takes what each member has brought. */
+static bool passed_and_taken(void *context)
+{
+    struct passage *passage = context;
+    struct dn_team *team = passage->team;
+    for (; passage->next < team->nic.count; passage->next++) {
+        uint32_t index = passage->next;
+        if (!group_team_has_arrived(&team->nic, index, passage->phase)) {
+            return false;
+        }
+        team->operands[index] = atomic_load_explicit(
+            group_team_operand(&team->nic, index, passage->phase), memory_order_relaxed);
+        team->differs |= atomic_load_explicit(
+                             group_team_argument(&team->nic, index, passage->phase),
+                             memory_order_relaxed) != team->argument;
+    }
+    return true;
 }
 
 static bool broken(const struct dn_node *node, void *context, bool forever)
@@ -151,24 +170,25 @@ void team_wake_members(const struct dn_team *handle)
     }
 }
 
+typedef bool (*team_look)(void *context);
 typedef bool (*hopelessness)(const struct dn_node *node, void *context, bool forever);
 
 static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint64_t timeout_ns,
-                                                      hopelessness hopeless)
+                                                      team_look look, hopelessness hopeless)
 {
     struct passage passage = {team, team->phase, 0};
     if (fabric_stored_to_sleeps(&team->node->lane)) {
         fabric_wake_stored_to(&team->node->lane);
     }
-    bool done = passed(&passage);
+    bool done = look(&passage);
     if (!done && host_close_polls_fit(team->node, timeout_ns)) {
         for (int poll = 0; poll < HOST_CLOSE_POLLS && !done; poll++) {
             cpu_relax_briefly();
-            done = passed(&passage);
+            done = look(&passage);
         }
     }
     if (!done) {
-        struct host_condition condition = {passed, hopeless, &passage, GROUP_WATCH_NOTHING};
+        struct host_condition condition = {look, hopeless, &passage, GROUP_WATCH_NOTHING};
         int error = host_wait_word(team->node, &condition, FABRIC_MET, timeout_ns);
         if (error) {
             return error;
@@ -234,19 +254,30 @@ bool team_is_broken(struct dn_team *team)
 
 /* Passes after all if another member has seen the dead one arrive. */
 static __attribute__((noinline, cold)) int pass_after_asking(struct dn_team *team,
-                                                             uint64_t timeout_ns)
+                                                             uint64_t timeout_ns, team_look look)
 {
     int error = DN_EPEER;
     while (error == DN_EPEER && !team_is_broken(team)) {
-        error = pass(team, timeout_ns, broken);
+        error = pass(team, timeout_ns, look, broken);
     }
     return error;
 }
 
 int team_pass(struct dn_team *team, uint64_t timeout_ns)
 {
-    int error = pass(team, timeout_ns, broken);
-    return LIKELY(error != DN_EPEER) ? error : pass_after_asking(team, timeout_ns);
+    int error = pass(team, timeout_ns, passed, broken);
+    return LIKELY(error != DN_EPEER) ? error : pass_after_asking(team, timeout_ns, passed);
+}
+
+/* Waits for ever. DN_EMISMATCH: some member's argument differs. */
+static int pass_and_take(struct dn_team *team)
+{
+    team->differs = false;
+    int error = pass(team, DN_FOREVER, passed_and_taken, broken);
+    if (UNLIKELY(error == DN_EPEER)) {
+        error = pass_after_asking(team, DN_FOREVER, passed_and_taken);
+    }
+    return error || LIKELY(!team->differs) ? error : DN_EMISMATCH;
 }
 
 /* Whoever waits here for a team that it splits may do so in vain when that one is given up. */
@@ -262,25 +293,13 @@ static bool lacks_somebody(const struct dn_node *node, void *context, bool forev
 int team_first_phase(struct dn_team *team)
 {
     int error = team_arrive(team);
-    error = error ? error : pass(team, DN_FOREVER, lacks_somebody);
+    error = error ? error : pass(team, DN_FOREVER, passed, lacks_somebody);
     bool is_made = error == 0 || group_team_was_passed(&team->nic, team->phase);
     if (team->way->decide(team, is_made)) {
         team_note_passed(team);
         return 0;
     }
     return error ? error : DN_EPEER;
-}
-
-int team_compare_arguments(const struct dn_team *team, uint64_t argument)
-{
-    for (uint32_t index = 0; index < team->nic.count; index++) {
-        /* Ordered by the phase just passed. */
-        if (atomic_load_explicit(group_team_argument(&team->nic, index, team->phase),
-                                 memory_order_relaxed) != argument) {
-            return DN_EMISMATCH;
-        }
-    }
-    return 0;
 }
 
 /* No other call may run while a barrier is open. A barrier that a death broke stays open for
@@ -301,11 +320,10 @@ int team_exchange(struct dn_team *team, uint64_t operand, uint64_t argument)
     }
     /* A member that is in a plain barrier instead leaves its word of two phases ago, perhaps of
      * the same call. With the phase in it, no old word equals a new one. */
-    argument += UINT64_C(0x9e3779b97f4a7c15) * (team->phase + 1);
-    team_contribute(team, operand, argument);
+    team->argument = argument + UINT64_C(0x9e3779b97f4a7c15) * (team->phase + 1);
+    team_contribute(team, operand, team->argument);
     error = arrive(team, TELLS_CONTRIBUTION);
-    error = error ? error : team_pass(team, DN_FOREVER);
-    return error ? error : team_compare_arguments(team, argument);
+    return error ? error : pass_and_take(team);
 }
 
 int team_refuse(struct dn_team *team, int error)

@@ -67,10 +67,10 @@ static inline unsigned char *team_shown_by(const struct dn_team *team, uint32_t 
     return team_reach(team, index, team_source_of(team, index), bytes, alignment);
 }
 
+/* What a member brought to the last exchange. */
 static inline uint64_t team_operand_of(const struct dn_team *team, uint32_t index)
 {
-    return atomic_load_explicit(group_team_operand(&team->nic, index, team->phase),
-                                memory_order_relaxed);
+    return team->operands[index];
 }
 
 #endif

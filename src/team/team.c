@@ -83,15 +83,18 @@ static int make_lists(struct dn_team *team, size_t count)
 {
     team->ranks = calloc(count, sizeof *team->ranks);
     team->blocks = calloc(count, sizeof *team->blocks);
-    return team->ranks && team->blocks ? 0 : DN_ENOMEM;
+    team->operands = calloc(count, sizeof *team->operands);
+    return team->ranks && team->blocks && team->operands ? 0 : DN_ENOMEM;
 }
 
 static void free_lists(struct dn_team *team)
 {
     free(team->ranks);
     free(team->blocks);
+    free(team->operands);
     team->ranks = NULL;
     team->blocks = NULL;
+    team->operands = NULL;
 }
 
 /* Makes this member's block of the team's words; by packets the others may write their own in it.
@@ -587,8 +590,7 @@ static size_t gather_colour(const struct dn_team *team, int color, struct candid
 {
     size_t count = 0;
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        uint64_t word = atomic_load_explicit(group_team_operand(&team->nic, index, team->phase),
-                                             memory_order_relaxed);
+        uint64_t word = team->operands[index];
         if ((int)(uint32_t)(word >> 32) == color) {
             candidates[count++] = (struct candidate){(int)(uint32_t)word, index,
                                                      team->nic.ranks[index]};

@@ -36,8 +36,13 @@ struct dn_team {
     /* The last phase that this member passed; also for a thread that gives the team up beside a
      * call of another one. */
     _Atomic uint32_t passed;
-    bool is_broken;      /* a phase was found broken: that stays said */
-    bool is_given_up;    /* this member has given it up; an arrival counts as open from then on */
+    bool is_broken;   /* a phase was found broken: that stays said */
+    bool is_given_up; /* this member has given it up; an arrival counts as open from then on */
+    /* Of the last exchange: what each member brought, read as soon as it was seen to arrive. Later
+     * the line may have gone back to its member, which writes the next phase's words. */
+    uint64_t *operands;
+    uint64_t argument;   /* this member's */
+    bool differs;        /* some member's argument does */
     bool brings_data;    /* the last arrival brought a contribution; by packets only */
     uint32_t tree_phase; /* the last one that a tree barrier passed; by packets only */
     uint32_t gave_at;    /* the last one for which data was given that needs settling; the same */
@@ -121,9 +126,6 @@ static inline void team_contribute(struct dn_team *team, uint64_t operand, uint6
     atomic_store_explicit(group_team_argument(&team->nic, team->nic.index, phase), argument,
                           memory_order_relaxed);
 }
-
-/* After team_pass: 0, or DN_EMISMATCH when some member's argument differs. */
-int team_compare_arguments(const struct dn_team *team, uint64_t argument);
 
 /* With the turn held: gives the team up. */
 void team_give_up(struct dn_team *team);
