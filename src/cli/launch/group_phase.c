@@ -36,7 +36,8 @@ void launch_phase_signal_nodes(struct launch *launch, int signal_number)
         remote_fleet_signal(launch, signal_number);
         return;
     }
-    for (uint32_t i = 0; i < launch->rank_count; i++) {
+    /* An agent ends without any nodes when its host lacks the program, for example. */
+    for (uint32_t i = 0; launch->nodes && i < launch->rank_count; i++) {
         if (launch->nodes[i].state == NODE_RUNNING) {
             launch_signals_send(launch->nodes[i].pid, signal_number);
         }
