@@ -347,9 +347,10 @@ readonly ORPHAN='parent=
 
 test_the_death_of_an_attached_orphan_is_announced()
 {
-    start -n 2 sh -c 'if [ "$DIMMNET_RANK" = 0 ]; then
+    # Without --keep-going the witness has 200 ms to write it down.
+    start -n 2 --keep-going sh -c 'if [ "$DIMMNET_RANK" = 0 ]; then
             (sh -c "$1" "$0" &)
-            sleep 100
+            until [ -e enough ]; do sleep 0.02; done
         else
             exec "$0" witness
         fi' "$node" "$ORPHAN"
@@ -357,6 +358,8 @@ test_the_death_of_an_attached_orphan_is_announced()
     local orphan
     orphan=$(sed -n 's/^pid //p' out)
     kill -KILL "$orphan"
+    eventually lines_are out 4
+    touch enough
     finish
     expect_status 137
     expect_message "node 0 \\(pid $orphan\\) was killed by SIGKILL"

@@ -9,6 +9,10 @@
 # peer time-out would tell it after 10 s.
 # shellcheck disable=SC2034 # for the tests
 readonly UDP_SOON_MS=5000
+# One that only silence tells, after a time-out of some seconds: a busy machine may take this long
+# to let all nodes look.
+# shellcheck disable=SC2034 # for the tests
+readonly UDP_LATE_MS=30000
 udp_tools=$live_build/tests/tools
 # shellcheck disable=SC2034 # for the tests
 udp_traffic=$live_programs/udp_traffic

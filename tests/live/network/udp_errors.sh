@@ -77,7 +77,7 @@ away_for_good()
     udp_relay_stop
     udp_job_wait
     [ "$status" -eq 0 ] && udp_say_lines 3 '^epeer ' && udp_say_lines 3 '^team [012]: 1$' &&
-        udp_heard_within "$cut_us" 700 10000
+        udp_heard_within "$cut_us" 700 "$UDP_LATE_MS"
 }
 udp_verdict "the network is away for good" away_for_good
 

@@ -97,7 +97,7 @@ parted()
     udp_job_wait
     ip_in router link set to_b up
     [ "$status" -eq 0 ] && udp_say_lines 2 '^dead [01]: 2$' && udp_say_lines 1 '^dead 2: 0 1$' &&
-        udp_say_lines 2 '^team [01]: 2$' && udp_say_lines 1 '^team 2: 1$' && udp_heard_within "$cut_us" 700 10000
+        udp_say_lines 2 '^team [01]: 2$' && udp_say_lines 1 '^team 2: 1$' && udp_heard_within "$cut_us" 700 "$UDP_LATE_MS"
 }
 
 # A host that no longer knows the way: the kernel refuses to send.
@@ -202,7 +202,7 @@ killed_untold()
     kill -CONT $others 2>/dev/null
     udp_job_wait
     { [ "$status" -eq 137 ] || [ "$status" -eq 1 ]; } && udp_say_lines 2 '^dead [02]: 1$' && udp_say_lines 2 '^team [02]: 2$' &&
-        udp_heard_within "$from_us" 700 10000
+        udp_heard_within "$from_us" 700 "$UDP_LATE_MS"
 }
 
 udp_verdict "a node is killed" one_killed

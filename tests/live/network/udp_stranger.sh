@@ -84,7 +84,7 @@ silent_but_replayed()
     udp_started+=("$!")
     udp_job_wait
     [ "$status" -eq 0 ] && udp_say_lines "$NODES" '^epeer ' && udp_say_lines "$NODES" '^team .: 1$' &&
-        udp_heard_within "$cut_us" 700 10000
+        udp_heard_within "$cut_us" 700 "$UDP_LATE_MS"
 }
 
 # Two nodes whose packets come from another address than the roster tells, and a stranger who forges
