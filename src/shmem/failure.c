@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "shmem/above.h"
 #include "shmem/collective.h"
 #include "shmemx.h"
 
@@ -34,6 +35,11 @@ static int first_dead(const int *pes, int count)
 int shmem_dead_member(const struct shmem_team *team)
 {
     return first_dead(team->pes, team->n_pes);
+}
+
+int inner_shmem_dead_pe(void)
+{
+    return shmem_dead_member(&shmem_state.world);
 }
 
 /* Whose death explains an error of a call that needed `pe`: its own; else the first one that is

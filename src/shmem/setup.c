@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/uncancelled.h"
+#include "shmem/above.h"
 #include "shmem/collective.h"
 #include "shmem/environment.h"
 #include "shmem/failure.h"
@@ -104,6 +105,23 @@ static void set_initialised(bool initialised)
     __atomic_store_n(&shmem_state.initialised, initialised, __ATOMIC_RELEASE);
 }
 
+/* The library above this one, if the program uses it. */
+static const struct inner_shmem_ending *above;
+
+void inner_shmem_at_end(const struct inner_shmem_ending *of_the_library_above)
+{
+    above = of_the_library_above;
+}
+
+/* Others may wait for what this PE holds, so they get it before the PEs meet. */
+static void give_all_locks(void)
+{
+    shmem_locks_give();
+    if (above) {
+        above->give_locks();
+    }
+}
+
 /* After the barrier nobody uses anything any more. The node stays attached, at rest, because the
  * program may initialise the library again; until then its end is nobody's loss. */
 static void finalize(const char *call)
@@ -111,12 +129,15 @@ static void finalize(const char *call)
     int cancellable = base_uncancelled_begin();
     /* A PE that sees all others finalize waits no longer: what it waits for must be there. */
     shmem_contexts_quiet(call);
-    shmem_locks_give();
+    give_all_locks();
     say_finalizing(true);
     meet_at_the_end(call);
     set_initialised(false);
     atomic_store(&shmem_state.init_count, 0);
     shmem_locks_end();
+    if (above) {
+        above->forget();
+    }
     shmem_contexts_end();
     shmem_teams_end();
     shmem_memory_end();

@@ -20,11 +20,11 @@ if grep -v '@@DIMMNET_' <<<"$exported"; then
     exit 1
 fi
 
-# compare HEADER LIBRARY MAP VERSION: what is declared is exported, with a version of ours, and
-# nothing else is.
+# compare HEADER LIBRARY MAP VERSION: what is declared is exported under a public version, with a
+# version of ours, and nothing else is.
 compare()
 {
-    if ! diff <(echo "$declared") <(sed 's/@@.*//' <<<"$exported" | sort); then
+    if ! diff <(echo "$declared") <(sed -n "s/@@$4_[0-9].*//p" <<<"$exported" | sort); then
         echo "< declared in include/$1, > exported by $2 (src/$3)"
         exit 1
     fi

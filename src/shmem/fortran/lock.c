@@ -5,6 +5,9 @@
  * half the ticket that may enter. So PEs get it in the order in which they came. Both halves go
  * round, and there are fewer PEs than tickets.
  *
+ * The word does not say who holds the lock. So a PE that waits when another one has died cannot know
+ * whether its turn will ever come, and ends the job, also where the program goes on after deaths.
+ *
  * A list of the locks that this PE has ever held finds those who would wait for themselves, and
  * those who give what they do not have. */
 #include "shmem/fortran/fortran.h"
@@ -13,6 +16,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+#include "shmem/above.h"
 
 enum { HOME = 0, HALF_BITS = 16 };
 
@@ -101,9 +106,15 @@ static uint32_t with_next_drawn(uint32_t word)
     return (word & ~HALF) | ((word + 1) & HALF);
 }
 
-/* Lets others run before the word is read again. PE 0 sleeps until it has changed. */
+/* Lets others run before the word is read again. PE 0 sleeps until it has changed, or a PE has
+ * died. */
 static void pause_for(uint32_t *lock, uint32_t word)
 {
+    int dead = inner_shmem_dead_pe();
+    if (dead >= 0) {
+        fortran_fail("SHMEM_SET_LOCK", "PE %d has died, perhaps with the lock at %p", dead,
+                     (void *)lock);
+    }
     if (shmem_my_pe() == HOME) {
         shmem_uint32_wait_until(lock, SHMEM_CMP_NE, word);
     } else {
@@ -111,8 +122,12 @@ static void pause_for(uint32_t *lock, uint32_t word)
     }
 }
 
-static void enter(uint32_t *lock)
+static void enter(uint32_t *lock, const char *call)
 {
+    /* What is read there has ones in all bits then, and looks as if the lock were free. */
+    if (!shmem_pe_accessible(HOME)) {
+        fortran_fail(call, "PE %d has died, where all locks lie", HOME);
+    }
     /* What comes after it is not read before the lock is held. */
     atomic_thread_fence(memory_order_seq_cst);
     note(lock, true);
@@ -134,7 +149,7 @@ static void set_lock(uint32_t *lock)
         pause_for(lock, word);
         word = shmem_uint32_atomic_fetch(lock, HOME);
     }
-    enter(lock);
+    enter(lock, "SHMEM_SET_LOCK");
 }
 
 static int test_lock(uint32_t *lock)
@@ -148,7 +163,7 @@ static int test_lock(uint32_t *lock)
         }
         return 1;
     }
-    enter(lock);
+    enter(lock, "SHMEM_TEST_LOCK");
     return 0;
 }
 

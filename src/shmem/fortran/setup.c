@@ -2,12 +2,12 @@
 #include "shmem/fortran/fortran.h"
 
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/uncancelled.h"
+#include "shmem/above.h"
 
 void fortran_fail(const char *call, const char *format, ...)
 {
@@ -23,45 +23,23 @@ void fortran_fail(const char *call, const char *format, ...)
 
 /* ---- Beginning and ending ------------------------------------------------------------- */
 
-/* Calls of SHMEM_INIT that no SHMEM_FINALIZE has answered. */
-static _Atomic int init_count;
-
-static void init(void)
+static void forget_all(void)
 {
-    shmem_init();
-    atomic_fetch_add(&init_count, 1);
+    fortran_memory_end();
+    fortran_locks_end();
 }
 
-/* A second call does nothing. */
-static void begin_pes(int count)
+/* The program may end without SHMEM_FINALIZE, or by C's. */
+static __attribute__((constructor)) void hear_of_the_end(void)
 {
-    int initialized;
-    shmem_query_initialized(&initialized);
-    start_pes(count);
-    atomic_fetch_add(&init_count, !initialized);
+    static const struct inner_shmem_ending ending = {fortran_locks_give, forget_all};
+    inner_shmem_at_end(&ending);
 }
 
-/* The library lasts until the last of several calls. What this PE still holds then it gives away,
- * as locks in C are given: others may wait for it. */
-static void finalize(void)
-{
-    int initialized;
-    if (atomic_fetch_sub(&init_count, 1) <= 1) {
-        fortran_locks_give();
-    }
-    shmem_finalize();
-    shmem_query_initialized(&initialized);
-    if (!initialized) {
-        atomic_store(&init_count, 0);
-        fortran_memory_end();
-        fortran_locks_end();
-    }
-}
-
-FORTRAN_DEFINE(void, start_pes, (const int *npes), begin_pes(*npes))
-FORTRAN_DEFINE(void, shmem_init, (void), init())
+FORTRAN_DEFINE(void, start_pes, (const int *npes), start_pes(*npes))
+FORTRAN_DEFINE(void, shmem_init, (void), shmem_init())
 FORTRAN_DEFINE(void, shmem_global_exit, (const int *status), shmem_global_exit(*status))
-FORTRAN_DEFINE(void, shmem_finalize, (void), finalize())
+FORTRAN_DEFINE(void, shmem_finalize, (void), shmem_finalize())
 
 /* ---- Queries -------------------------------------------------------------------------- */
 

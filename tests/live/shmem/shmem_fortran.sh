@@ -135,13 +135,26 @@ old()
         ! grep '^FAIL' "$live_work/out"
 }
 
-# ends STATUS TEXT WORD...: what the program of that name and its arguments do.
+# ends_with PES STATUS TEXT WORD...: what the program of that name and its arguments do.
+ends_with()
+{
+    local wanted=$2 text=$3 pes=$1
+    shift 3
+    live_group -n "$pes" --timeout 100 "$@"
+    [ "$status" -eq "$wanted" ] && grep -qF "$text" "$live_work/out" "$live_work/err"
+}
+
 ends()
 {
-    local wanted=$1 text=$2
-    shift 2
-    live_group -n 2 --timeout 100 "$@"
-    [ "$status" -eq "$wanted" ] && grep -qF "$text" "$live_work/out" "$live_work/err"
+    ends_with 2 "$@"
+}
+
+# lock_of_the_dead PES WHO TEXT: the survivors do not wait for ever, and one of them says that.
+lock_of_the_dead()
+{
+    live_group -n "$1" --timeout 100 "$live_work/ends" "dead $2"
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ] && grep "has the lock" "$live_work/out" &&
+        grep -qE "^PE [0-9]+: $3" "$live_work/err"
 }
 
 live_verdict "the specification's routines are exported, and no others" exported
@@ -200,6 +213,14 @@ program ends
   integer :: code
   integer(8) :: p = 3
   integer, save :: word, lock
+  interface
+    integer function shmemx_failure_mode(mode) bind(c)
+      integer, value :: mode
+    end function
+    integer function raise(number) bind(c)
+      integer, value :: number
+    end function
+  end interface
   call get_command_argument(1, how)
   call shmem_init()
   select case (how)
@@ -219,6 +240,26 @@ program ends
     call shpclmove(p, 5, code, 1)
   case ('lock')
     call shmem_clear_lock(lock)
+  case ('stop')
+    if (shmem_my_pe() == 1) call shmem_set_lock(lock)
+    call shmem_barrier_all()
+    if (shmem_my_pe() == 1) stop
+    call shmem_set_lock(lock)
+    print '(a)', 'has it now'
+    call shmem_clear_lock(lock)
+  case ('dead 0', 'dead 1')
+    read (how(6:), *) code
+    code = modulo(code, shmem_n_pes())
+    word = shmemx_failure_mode(1)
+    if (shmem_my_pe() == code) then
+      call shmem_set_lock(lock)
+      print '(a)', 'has the lock'
+      flush (6)
+    end if
+    call shmem_barrier_all()
+    if (shmem_my_pe() == code) word = raise(9)
+    call shmem_set_lock(lock)
+    print '(a)', 'who has died cannot give it'
   case ('pe')
     call shmem_put4(word, word, 1, 2)
   case ('number')
@@ -238,6 +279,14 @@ live_verdict "abort: no such block" ends 1 "SHPDEALLC: the address is not in" \
 live_verdict "abort: freed" ends 1 "SHPCLMOVE: the block has been freed" "$live_work/ends" free
 live_verdict "a lock that is not held" ends 1 "SHMEM_CLEAR_LOCK: this PE does not hold" \
     "$live_work/ends" lock
+for pes in 2 4; do
+    live_verdict "a lock is given at the end without SHMEM_FINALIZE, $pes PEs" ends_with "$pes" 0 "has it now" \
+        "$live_work/ends" stop
+    live_verdict "a lock whose holder has died, $pes PEs" lock_of_the_dead "$pes" 1 \
+        "SHMEM_SET_LOCK: PE 1 has died, perhaps with the lock"
+    live_verdict "a lock whose home has died, $pes PEs" lock_of_the_dead "$pes" 0 \
+        "SHMEM_SET_LOCK: PE 0 has died"
+done
 live_verdict "no such PE" ends 1 "there is no PE 2" "$live_work/ends" pe
 live_verdict "a negative number of elements" ends 1 "shmem_put32: " "$live_work/ends" number
 live_verdict "nothing remains" live_nothing_remains

@@ -97,11 +97,12 @@ declared()
     same_names "$live_work/declared" "in shmem.h"
 }
 
-# The library exports what the specification has, its own extensions, and nothing else.
+# The library exports for programs what the specification has, its own extensions, and nothing
+# else.
 exported()
 {
-    nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | cut -d@ -f1 |
-        grep -v '^shmemx_' | sort -u >"$live_work/defined"
+    nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' |
+        grep -v '@DIMMNET_SHMEM_PRIVATE$' | cut -d@ -f1 | grep -v '^shmemx_' | sort -u >"$live_work/defined"
     same_names "$live_work/defined" "in the library"
 }
 

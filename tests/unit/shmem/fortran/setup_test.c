@@ -18,6 +18,10 @@ void shmem_clear_cache_inv_(void);
 void shmem_set_cache_inv_(void);
 void shmem_udcflush_(void);
 void shmem_udcflush_line_(void *dest);
+void shmem_set_lock_(uint32_t *lock);
+int shmem_test_lock_(uint32_t *lock);
+void shpalloc_(uintptr_t *addr, const int *length, int *errcode, const int *abort);
+void shpdeallc_(const uintptr_t *addr, int *errcode, const int *abort);
 
 static int word;
 
@@ -116,9 +120,35 @@ static void each_beginning_has_its_end(void **unused)
     unit_child_passes(begin_twice_and_end);
 }
 
+/* Locks and blocks of the library's first life are not known in the second one. */
+static void end_in_c(void)
+{
+    static uint32_t lock;
+    const int length = 4;
+    const int abort_not = 0;
+    uintptr_t block = 0;
+    int code = 1;
+    pe_start();
+    shmem_set_lock_(&lock);
+    shpalloc_(&block, &length, &code, &abort_not);
+    bool is_had = code == 0;
+    shmem_finalize();
+    shmem_init();
+    bool is_given = shmem_test_lock_(&lock) == 0;
+    shpdeallc_(&block, &code, &abort_not);
+    exit(is_had && is_given && code == -3 ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+static void the_end_in_c_is_one_for_fortran(void **unused)
+{
+    (void)unused;
+    unit_child_passes(end_in_c);
+}
+
 int main(void)
 {
     const struct CMUnitTest ending[] = {
+        cmocka_unit_test(the_end_in_c_is_one_for_fortran),
         cmocka_unit_test(global_exit_has_its_status),
         cmocka_unit_test(each_beginning_has_its_end),
     };
