@@ -301,6 +301,11 @@ int inner_heap_clear(struct dn_node *node)
     return team_heap_clear(node);
 }
 
+bool inner_team_is_given_up(const struct dn_team *team)
+{
+    return group_team_is_given_up(&team->nic);
+}
+
 bool inner_team_has_arrived(const struct dn_team *team, int member)
 {
     return group_team_has_arrived(&team->nic, (uint32_t)member, team->phase);

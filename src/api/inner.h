@@ -184,6 +184,9 @@ int inner_team_free_unused(struct dn_team *team);
 /* Frees all that dn_alloc gave. Every node does so between two barriers. 0 or DN_ENOMEM. */
 int inner_heap_clear(struct dn_node *node);
 
+/* Whether a member has given the team up, as dn_team_shrink and dn_team_revoke do. */
+bool inner_team_is_given_up(const struct dn_team *team);
+
 /* Whether a member has come to the barrier at which this node has arrived. */
 bool inner_team_has_arrived(const struct dn_team *team, int member);
 

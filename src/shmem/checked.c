@@ -216,8 +216,10 @@ void shmem_checked_iget(const struct shmem_context *context, const struct shmem_
         remote.offset += (size_t)strided->sst * strided->size;
         to += (size_t)strided->dst * strided->size;
     }
-    /* All blocks at once; waiting for each would take as many times. */
-    (void)require_of(context, strided->pe, call, dn_quiet(context->lane));
+    /* All blocks at once; waiting for each would take as many times. What fails may also be an
+     * earlier put of this lane, to a PE that has died. */
+    int pe = context->peers[strided->pe].pe;
+    (void)shmem_require_at(call, dn_quiet(context->lane), shmem_is_dead(pe) ? pe : SHMEM_NOBODY);
     inner_trace_end(trace, 0);
 }
 

@@ -19,6 +19,11 @@ int shmem_collective_fail(const struct shmem_team *team, const char *call, int e
                    shmem_state.debug ? "" : "; run again with SHMEM_DEBUG=1 to see which");
     }
     shmem_require_initialised(call);
+    /* An active set's team is not there if a member has given it up before it was. */
+    bool is_given_up = error == DN_EPEER && (!team->dn || inner_team_is_given_up(team->dn));
+    if (is_given_up && shmem_state.goes_on && !shmem_await_death(team)) {
+        return -1;
+    }
     shmem_on_error(call, error, shmem_dead_member(team));
     return -1;
 }

@@ -42,6 +42,20 @@ int inner_shmem_dead_pe(void)
     return shmem_dead_member(&shmem_state.world);
 }
 
+static bool has_lost_a_member(void *team)
+{
+    return shmem_dead_member(team) != SHMEM_NOBODY;
+}
+
+/* The news takes a fraction of a second from host to host, unless what brings it is stopped. */
+bool shmem_await_death(const struct shmem_team *team)
+{
+    enum { PATIENCE_S = 10 };
+    struct inner_condition condition = {.holds = has_lost_a_member,
+                                        .context = (void *)(uintptr_t)team};
+    return inner_wait(shmem_state.node, &condition, PATIENCE_S * UINT64_C(1000000000)) == 0;
+}
+
 /* Whose death explains an error of a call that needed `pe`: its own; else the first one that is
  * news here, or of which all is known. There is no team of all yet while the library begins
  * again. */

@@ -186,6 +186,11 @@ static __attribute__((noinline)) struct dn_lock *open_handle(const long *lock, c
  * itself. */
 static inline struct dn_lock *handle_for(struct entry *entry, const long *lock, const char *call)
 {
+    /* In place a handle from before the death would still find the word. */
+    if (UNLIKELY(shmem_state.goes_on) && shmem_is_dead(word_of(lock, call).rank)) {
+        shmem_on_error(call, DN_EPEER, word_of(lock, call).rank);
+        return NULL;
+    }
     struct dn_lock *handle = take_spare(entry);
     if (LIKELY(handle != NULL)) {
         return handle;

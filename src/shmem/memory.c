@@ -1,6 +1,6 @@
 /* malloc, calloc, align, realloc and free of symmetric memory. All are collective; dn_alloc
  * and dn_free compare the PEs' arguments and are barriers. */
-#include "shmem/state.h"
+#include "shmem/collective.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -108,6 +108,14 @@ void shmem_memory_end(void)
 
 /* ---- Allocating ------------------------------------------------------------------------ */
 
+/* False: a PE has died. */
+static bool meet(const char *call)
+{
+    inner_trace_as(shmem_state.node, call);
+    int error = dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER);
+    return !shmem_collective_end(&shmem_state.world, call, error);
+}
+
 /* NULL when the heap is too small, or a PE has died; every other error ends the job. */
 static void *allocate(size_t alignment, size_t bytes, const char *call)
 {
@@ -128,7 +136,7 @@ static void *allocate(size_t alignment, size_t bytes, const char *call)
                    "different functions: all call in the same order with the same arguments",
                    bytes);
     }
-    if (!shmem_require(call, error)) {
+    if (shmem_collective_end(&shmem_state.world, call, error)) {
         errno = EHOSTDOWN;
         return NULL;
     }
@@ -175,8 +183,7 @@ void *pshmem_calloc(size_t count, size_t size)
     void *pointer = allocate(CACHE_LINE_BYTES, bytes, call);
     if (pointer) {
         memset(pointer, 0, bytes);
-        inner_trace_as(shmem_state.node, call);
-        shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
+        (void)meet(call);
     }
     return pointer;
 }
@@ -198,7 +205,7 @@ static void release(void *pointer, const char *call)
     if (error == DN_EINVAL) {
         fail_unallocated(pointer, call);
     }
-    shmem_require(call, error);
+    (void)shmem_collective_end(&shmem_state.world, call, error);
 }
 
 void pshmem_free(void *ptr)
@@ -232,8 +239,7 @@ void *pshmem_realloc(void *ptr, size_t size)
         return NULL;
     }
     shmem_require_initialised(call);
-    inner_trace_as(shmem_state.node, call);
-    if (!shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER))) {
+    if (!meet(call)) {
         errno = EHOSTDOWN;
         return NULL;
     }
@@ -252,8 +258,7 @@ void *pshmem_realloc(void *ptr, size_t size)
     }
     forget(ptr);
     remember(ptr, size, call);
-    inner_trace_as(shmem_state.node, call);
-    shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
+    (void)meet(call);
     return ptr;
 }
 

@@ -162,7 +162,7 @@ void pshmem_finalize(void)
     pthread_mutex_lock(&life_lock);
     shmem_require_initialised(call);
     if (atomic_fetch_sub(&shmem_state.init_count, 1) > 1) {
-        shmem_team_barrier(&shmem_state.world, call);
+        meet_at_the_end(call);
     } else {
         finalize(call);
     }

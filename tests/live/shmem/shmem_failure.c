@@ -450,6 +450,27 @@ static void locks_of_the_dead(void)
     shmem_team_destroy(survivors);
 }
 
+/* A fetch from the living fails because of an earlier put to the dead, if it tells that. */
+static void strided_get_after_a_put(void)
+{
+    long here[WORDS];
+    int next = (me.rank + 1) % victim;
+    for (int i = 0; i < WORDS; i++) {
+        words[i] = 7;
+    }
+    shmem_barrier_all();
+    if (me.rank == victim) {
+        die();
+    }
+    while (shmem_pe_accessible(victim)) {
+        shmem_long_put_nbi(words, from, WORDS, victim);
+        shmem_long_iget(here, words, 1, 2, WORDS / 2, next);
+        require(here[0] == 7 && here[WORDS / 2 - 1] == 7);
+    }
+    int failed = shmemx_failed_pe();
+    require_else(failed == -1 || failed == victim, "PE %d failed", failed);
+}
+
 /* Somebody waits for a lock whose holder dies. */
 static void lock_is_left(void)
 {
@@ -468,6 +489,35 @@ static void lock_is_left(void)
     shmem_clear_lock(&locks[0]);
     (void)shmemx_failed_pe();
     require(shmemx_team_shrink(SHMEM_TEAM_WORLD, &survivors) == 0);
+    shmem_team_destroy(survivors);
+}
+
+/* A lock on the dead PE is lost to all of the others, also to one that has used it before. */
+static void locks_without_a_home(void)
+{
+    shmem_team_t survivors;
+    for (int i = 0; i < 8 && me.rank == 0; i++) {
+        shmem_set_lock(&locks[i]);
+        shmem_clear_lock(&locks[i]);
+    }
+    lose_victim();
+    require(shmemx_team_shrink(SHMEM_TEAM_WORLD, &survivors) == 0);
+    (void)shmemx_failed_pe();
+    for (int i = 0; i < 8; i++) {
+        shmem_set_lock(&locks[i]);
+        from[i] = shmemx_lock_held(&locks[i]);
+        require_failed("set_lock", from[i] ? -1 : victim);
+        if (from[i]) {
+            shmem_clear_lock(&locks[i]);
+        }
+        from[8] += from[i];
+    }
+    require(from[8] > 0 && from[8] < 8);
+    require(shmem_long_sum_reduce(survivors, to, from, 8) == 0);
+    for (int i = 0; i < 8; i++) {
+        require_else(to[i] == from[i] * victim, "lock %d: %ld of %d PEs have had it", i, to[i],
+                     victim);
+    }
     shmem_team_destroy(survivors);
 }
 
@@ -498,6 +548,23 @@ static void begin_again(void)
     live_fail(__FILE__, __LINE__, "the job goes on");
 }
 
+/* Each shmem_finalize is a barrier of those who live, not the last one only. */
+static void ends_within(void)
+{
+    shmem_init();
+    shmem_init();
+    lose_victim();
+    if (me.rank == 0) {
+        live_sleep_ns(200 * LIVE_MS);
+        for (int pe = 1; pe < victim; pe++) {
+            shmem_long_p(&words[0], 3, pe);
+        }
+    }
+    shmem_finalize();
+    require(me.rank == 0 || words[0] == 3);
+    shmem_finalize();
+}
+
 /* The end itself: PEs die while the others are in shmem_finalize. */
 static void in_the_end(void)
 {
@@ -509,12 +576,21 @@ static void in_the_end(void)
 }
 
 static const struct live_check cases[] = {
-    LIVE_CHECK(2, transfers),         LIVE_CHECK(2, waits),
-    LIVE_CHECK(2, sleepers),          LIVE_CHECK(2, collectives),
-    LIVE_CHECK(2, no_more),           LIVE_CHECK(2, until_one_is_left),
-    LIVE_CHECK(2, locks_of_the_dead), LIVE_CHECK(2, in_the_end),
-    LIVE_CHECK(2, lock_is_left),      LIVE_CHECK(2, rounds),
-    LIVE_CHECK(2, begin_again),       LIVE_CHECK(2, left_alone),
+    LIVE_CHECK(2, transfers),
+    LIVE_CHECK(2, waits),
+    LIVE_CHECK(2, sleepers),
+    LIVE_CHECK(2, collectives),
+    LIVE_CHECK(2, no_more),
+    LIVE_CHECK(2, until_one_is_left),
+    LIVE_CHECK(2, locks_of_the_dead),
+    LIVE_CHECK(2, in_the_end),
+    LIVE_CHECK(2, lock_is_left),
+    LIVE_CHECK(2, rounds),
+    LIVE_CHECK(2, begin_again),
+    LIVE_CHECK(2, left_alone),
+    LIVE_CHECK(2, ends_within),
+    LIVE_CHECK(2, locks_without_a_home),
+    LIVE_CHECK(2, strided_get_after_a_put),
 };
 
 int main(int argc, char **argv)

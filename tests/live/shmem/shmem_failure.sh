@@ -47,7 +47,8 @@ survives()
 }
 
 for pes in 2 3 5; do
-    for case in transfers waits sleepers collectives locks_of_the_dead lock_is_left; do
+    for case in transfers waits sleepers collectives locks_of_the_dead lock_is_left \
+        locks_without_a_home ends_within strided_get_after_a_put; do
         live_verdict "$case, $pes PEs" goes_on "$pes" "$case" 1
     done
     live_verdict "until_one_is_left, $pes PEs" goes_on "$pes" until_one_is_left $((pes - 1))
