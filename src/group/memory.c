@@ -28,9 +28,8 @@ static uint64_t power_of_two_within(uint64_t number)
     return power;
 }
 
-/* Places a node's segments, of whole pages already. DN_ERANGE: the group is larger than `limit`. */
-static int place_segments(struct group_geometry *made, uint64_t registered_bytes,
-                          uint64_t page_bytes, uint64_t limit)
+/* Places a node's segments, of whole pages already: all but registered memory, which comes last. */
+static void place_segments(struct group_geometry *made)
 {
     /* Bank and heap start at huge-page boundaries so that huge pages can hold them. */
     uint64_t end = made->sizes.llcm_bytes;
@@ -43,25 +42,43 @@ static int place_segments(struct group_geometry *made, uint64_t registered_bytes
     (void)round_up(end, HUGE_PAGE_BYTES, &made->service_offset);
     end = made->service_offset + GROUP_SERVICE_BYTES;
     (void)round_up(end, HUGE_PAGE_BYTES, &made->registered_offset);
-    if (registered_bytes == 0) {
-        uint64_t head_bytes = made->nodes_offset / made->node_count + made->heap_alignment;
-        registered_bytes = choose_registered_bytes(made->node_count,
-                                                   made->registered_offset + head_bytes);
-    }
-    (void)round_up(registered_bytes, page_bytes, &made->sizes.registered_bytes);
-    end = made->registered_offset + made->sizes.registered_bytes;
+}
+
+/* Places the nodes, whose segments are placed. False: the group is larger than `limit`. */
+static bool place_nodes(struct group_geometry *made, uint64_t limit)
+{
+    uint64_t end = made->registered_offset + made->sizes.registered_bytes;
     (void)round_up(end, made->heap_alignment, &made->node_stride_bytes);
     if (made->node_stride_bytes > (limit - made->nodes_offset) / made->node_count) {
-        return DN_ERANGE;
+        return false;
     }
     made->total_bytes = made->nodes_offset + made->node_count * made->node_stride_bytes;
-    return 0;
+    return true;
+}
+
+/* Aligns the heap to its own size, as far as the group then takes at most half of the addresses.
+ * The sizes stay: this depends on nothing else, so that all who lay out the same sizes agree. */
+static void align_heap(struct group_geometry *made)
+{
+    if (made->sizes.registered_bytes <= GROUP_REGISTERED_BYTES_MODEST) {
+        return;
+    }
+    struct group_geometry aligned = *made;
+    uint64_t alignment = power_of_two_within(made->sizes.heap_bytes);
+    for (; alignment > HUGE_PAGE_BYTES; alignment /= 2) {
+        aligned.heap_alignment = alignment;
+        place_segments(&aligned);
+        if (place_nodes(&aligned, CHOSEN_TOTAL_BYTES_MAX)) {
+            *made = aligned;
+            return;
+        }
+    }
 }
 
 int group_geometry(uint32_t node_count, const struct group_sizes *sizes, uint64_t page_bytes,
                    struct group_geometry *geometry)
 {
-    struct group_geometry made = {.node_count = node_count};
+    struct group_geometry made = {.node_count = node_count, .heap_alignment = HUGE_PAGE_BYTES};
     INVARIANT(is_power_of_two(page_bytes));
     if (node_count == 0 || node_count > GROUP_NODES_MAX || sizes->llcm_bytes == 0 ||
         sizes->bank_bytes == 0 || sizes->heap_bytes == 0) {
@@ -78,21 +95,18 @@ int group_geometry(uint32_t node_count, const struct group_sizes *sizes, uint64_
     (void)round_up(sizeof(struct group_memory), page_bytes, &made.ports_offset);
     (void)round_up(made.ports_offset + node_count * sizeof(struct group_port), HUGE_PAGE_BYTES,
                    &made.nodes_offset);
-
-    /* The heap is aligned to its own size, as far as that leaves the group half of the addresses;
-     * without that, only to what huge pages need. */
-    made.heap_alignment = power_of_two_within(made.sizes.heap_bytes);
-    while (made.heap_alignment > HUGE_PAGE_BYTES &&
-           place_segments(&made, sizes->registered_bytes, page_bytes, CHOSEN_TOTAL_BYTES_MAX)) {
-        made.heap_alignment /= 2;
+    place_segments(&made);
+    uint64_t registered_bytes = sizes->registered_bytes;
+    if (registered_bytes == 0) {
+        uint64_t head_bytes = made.nodes_offset / node_count + HUGE_PAGE_BYTES;
+        registered_bytes = choose_registered_bytes(node_count, made.registered_offset + head_bytes);
     }
-    if (made.heap_alignment <= HUGE_PAGE_BYTES) {
-        made.heap_alignment = HUGE_PAGE_BYTES;
-        int error = place_segments(&made, sizes->registered_bytes, page_bytes, TOTAL_BYTES_MAX);
-        if (error) {
-            return error;
-        }
+    (void)round_up(registered_bytes, page_bytes, &made.sizes.registered_bytes);
+    if (!place_nodes(&made, TOTAL_BYTES_MAX)) {
+        return DN_ERANGE;
     }
+    /* Last: an alignment costs addresses, and no registered memory. */
+    align_heap(&made);
     *geometry = made;
     return 0;
 }

@@ -33,7 +33,7 @@ enum {
 #define GROUP_END_WANTED UINT32_C(0x100)
 
 #define GROUP_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
-#define GROUP_LAYOUT_VERSION 9u
+#define GROUP_LAYOUT_VERSION 10u
 
 /* The segments of a node's memory, indexed by the built-in area numbers. */
 struct group_sizes {
@@ -45,6 +45,9 @@ struct group_sizes {
 
 /* The size that group_geometry chooses for registered memory, unless the group is too large. */
 #define GROUP_REGISTERED_BYTES (UINT64_C(64) << 30)
+/* The size that others choose where there are few addresses. A group with as little as this or less
+ * spares addresses, and so aligns its heaps only as huge pages need it. */
+#define GROUP_REGISTERED_BYTES_MODEST (UINT64_C(256) << 20)
 
 /* Where everything lies in the file. group_geometry derives it from the sizes and the node
  * count; it never changes afterwards. */
@@ -57,9 +60,11 @@ struct group_geometry {
     uint64_t segment_offset[GROUP_AREA_FIRST_FREE]; /* from the node's start; [0] unused */
     uint64_t service_offset;                        /* the same */
     uint64_t registered_offset;                     /* the same */
-    /* A power of two: every node's heap begins at a multiple of it in the file, and processes map
-     * the file at such multiples. So what has an offset in the heap has addresses as well aligned,
-     * at every node. */
+    /* A power of two, at least 2 MiB: every node's heap begins at a multiple of it in the file, and
+     * processes map the file at such multiples. So what has an offset in the heap has addresses as
+     * well aligned, at every node. Like all else it follows from node count and sizes alone: nodes
+     * that share no memory lay the group out each for itself, and must agree on what
+     * dn_alloc_aligned refuses. */
     uint64_t heap_alignment;
     uint64_t total_bytes;
 };

@@ -110,7 +110,7 @@ int host_group_create(uint32_t node_count, const struct group_sizes *sizes, uint
     int error = create(node_count, sizes, core_count, made);
     if (error == DN_ENOMEM && sizes->registered_bytes == 0) {
         /* There are too few addresses, by a limit or on a small machine: the rest can still
-         * work. */
+         * work, and a heap's alignment takes none then. */
         struct group_sizes modest = *sizes;
         modest.registered_bytes = HOST_REGISTERED_BYTES_MODEST;
         error = create(node_count, &modest, core_count, made);

@@ -16,8 +16,9 @@
 #define HOST_ENV_NOTIFY_FD "DIMMNET_NOTIFY_FD"
 #define HOST_ENV_LAUNCHER "DIMMNET_LAUNCHER_PID"
 
-/* Each node's registered memory when no size was given and there are few addresses. */
-#define HOST_REGISTERED_BYTES_MODEST (UINT64_C(256) << 20)
+/* Each node's registered memory when no size was given and there are few addresses; the heaps then
+ * take no more of them than they need. */
+#define HOST_REGISTERED_BYTES_MODEST GROUP_REGISTERED_BYTES_MODEST
 
 struct host_group {
     int fd;

@@ -1,8 +1,11 @@
 /* Laying out the group's memory, and refusing a layout that does not fit. */
 #include "unit/group.h"
 
+#include "base/random.h"
+
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define LIMIT_BYTES (UINT64_C(1) << 46)
+#define GIB (UINT64_C(1) << 30)
 
 static void check_layout(uint32_t node_count, const struct group_sizes *sizes, uint64_t page_bytes)
 {
@@ -33,8 +36,11 @@ static void check_layout(uint32_t node_count, const struct group_sizes *sizes, u
     assert_true(alignment >= HUGE_BYTES && (alignment & (alignment - 1)) == 0);
     assert_true((made.nodes_offset + made.segment_offset[DN_HEAP]) % alignment == 0);
     assert_true(made.node_stride_bytes % alignment == 0);
-    bool is_modest = node_count <= 65 && given[2] <= UINT64_C(1) << 30;
-    assert_true(!is_modest || alignment > given[2] / 2);
+    bool is_spared = made.sizes.registered_bytes <= GROUP_REGISTERED_BYTES_MODEST;
+    bool is_ordinary = !is_spared && made.sizes.registered_bytes <= GROUP_REGISTERED_BYTES &&
+                       node_count <= 65 && given[0] + given[1] + given[2] <= 3 * GIB;
+    assert_true(!is_spared || alignment == HUGE_BYTES);
+    assert_true(!is_ordinary || alignment > given[2] / 2);
     assert_true(made.registered_offset % HUGE_BYTES == 0);
     assert_true(made.node_stride_bytes % HUGE_BYTES == 0);
     assert_true(made.sizes.registered_bytes >=
@@ -42,16 +48,26 @@ static void check_layout(uint32_t node_count, const struct group_sizes *sizes, u
     assert_true(made.sizes.registered_bytes % page_bytes == 0);
 }
 
+/* Lays out what is chosen there, and checks that a checker of the group chooses the same. */
+static void choose(uint32_t node_count, const struct group_sizes *sizes, uint64_t page_bytes,
+                   struct group_geometry *made)
+{
+    struct group_memory group = {0};
+    struct group_facts facts = {.core_count = 1};
+    assert_int_equal(group_geometry(node_count, sizes, page_bytes, &facts.geometry), 0);
+    group_group_init(&group, &facts);
+    *made = facts.geometry;
+    assert_int_equal(group_group_check(&group, made->total_bytes, &facts), 0);
+    assert_memory_equal(&facts.geometry.sizes, &made->sizes, sizeof made->sizes);
+    assert_true(facts.geometry.heap_alignment == made->heap_alignment);
+    assert_true(facts.geometry.total_bytes == made->total_bytes);
+}
+
 static uint64_t chosen_bytes(uint32_t node_count, uint64_t bank_bytes)
 {
-    struct group_sizes sizes = {4096, bank_bytes, 4096, 0};
+    const struct group_sizes sizes = {4096, bank_bytes, 4096, 0};
     struct group_geometry made;
-    struct group_geometry again;
-    assert_int_equal(group_geometry(node_count, &sizes, 4096, &made), 0);
-    /* A checker of the group chooses the same. */
-    assert_int_equal(group_geometry(node_count, &made.sizes, 4096, &again), 0);
-    assert_true(made.sizes.registered_bytes == again.sizes.registered_bytes);
-    assert_true(made.total_bytes == again.total_bytes);
+    choose(node_count, &sizes, 4096, &made);
     return made.sizes.registered_bytes;
 }
 
@@ -63,6 +79,73 @@ static void registered_memory_takes_what_the_others_leave(void **state)
     uint64_t of_many = chosen_bytes(GROUP_NODES_MAX, UINT64_C(1) << 30);
     assert_true(of_many > UINT64_C(4) << 30 && of_many < GROUP_REGISTERED_BYTES);
     assert_true(chosen_bytes(1, LIMIT_BYTES / 2) == HUGE_BYTES);
+}
+
+/* A heap's alignment takes addresses, but none that registered memory would get without it. */
+static void large_heaps_leave_registered_memory_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t node_count;
+        uint64_t heap_bytes;
+        uint64_t registered_bytes; /* at least */
+    } cases[] = {
+        {1, 16384 * GIB - HUGE_BYTES, GROUP_REGISTERED_BYTES},
+        {32, 511 * GIB, GROUP_REGISTERED_BYTES},
+        {72, 198 * GIB, GROUP_REGISTERED_BYTES},
+        {128, 127 * GIB, GROUP_REGISTERED_BYTES},
+        {256, 63 * GIB, 62 * GIB},
+        {GROUP_NODES_MAX, GIB, 4 * GIB},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct group_sizes sizes = {128 << 10, GIB, cases[i].heap_bytes, 0};
+        struct group_geometry made;
+        choose(cases[i].node_count, &sizes, 4096, &made);
+        assert_in_range(made.sizes.registered_bytes, cases[i].registered_bytes,
+                        GROUP_REGISTERED_BYTES);
+        check_layout(cases[i].node_count, &sizes, 4096);
+    }
+}
+
+static void little_registered_memory_spares_addresses(void **state)
+{
+    (void)state;
+    struct group_sizes sizes = {128 << 10, GIB, GIB, GROUP_REGISTERED_BYTES_MODEST};
+    struct group_geometry made;
+    choose(1, &sizes, 4096, &made);
+    assert_true(made.heap_alignment == HUGE_BYTES);
+    assert_in_range(made.total_bytes, 0, 3 * GIB + sizes.registered_bytes + 16 * HUGE_BYTES);
+    sizes.registered_bytes++;
+    choose(1, &sizes, 4096, &made);
+    assert_true(made.heap_alignment == GIB);
+}
+
+/* Whoever attaches finds what whoever made the group has chosen, whatever the sizes are. */
+static void whoever_attaches_lays_out_the_same(void **state)
+{
+    (void)state;
+    const char *given = getenv("DN_TEST_SEED");
+    const uint64_t seed = given ? strtoull(given, NULL, 10) : unit_now_ns();
+    struct base_random random = {seed};
+    print_message("DN_TEST_SEED=%llu\n", (unsigned long long)seed);
+    for (int i = 0; i < 100000; i++) {
+        uint64_t shift = base_random_below(&random, 13);
+        uint32_t node_count = 1 + (uint32_t)(base_random_below(&random, GROUP_NODES_MAX) >> shift);
+        struct group_sizes sizes;
+        uint64_t *const each[] = {&sizes.llcm_bytes, &sizes.bank_bytes, &sizes.heap_bytes,
+                                  &sizes.registered_bytes};
+        for (size_t j = 0; j < sizeof each / sizeof each[0]; j++) {
+            shift = 18 + base_random_below(&random, 46);
+            *each[j] = 1 + (base_random_next(&random) >> shift);
+        }
+        sizes.registered_bytes = i % 2 == 0 ? 0 : sizes.registered_bytes;
+        uint64_t page_bytes = UINT64_C(4096) << base_random_below(&random, 5);
+        struct group_geometry made;
+        if (group_geometry(node_count, &sizes, page_bytes, &made) == 0) {
+            choose(node_count, &sizes, page_bytes, &made);
+            check_layout(node_count, &sizes, page_bytes);
+        }
+    }
 }
 
 static void segments_lie_apart(void **state)
@@ -172,6 +255,7 @@ static void a_changed_group_is_not_believed(void **state)
         &geometry->sizes.registered_bytes,
         &geometry->service_offset,
         &geometry->registered_offset,
+        &geometry->heap_alignment,
         &geometry->total_bytes,
     };
     static const uint64_t changes[] = {1, (uint64_t)-1, 64, HUGE_BYTES, UINT64_C(1) << 63};
@@ -184,6 +268,29 @@ static void a_changed_group_is_not_believed(void **state)
     }
     assert_int_equal(group_group_check(made.group, bytes, &facts), 0);
     unit_group_free(&made);
+}
+
+/* No alignment but the one that follows from the sizes, be it a power of two or not. */
+static void an_alignment_that_does_not_follow_is_not_believed(void **state)
+{
+    (void)state;
+    const struct group_sizes sizes = {4096, 4096, GIB, 0};
+    struct group_memory group = {0};
+    struct group_facts facts = {.core_count = 1};
+    assert_int_equal(group_geometry(1, &sizes, 4096, &facts.geometry), 0);
+    uint64_t bytes = facts.geometry.total_bytes;
+    group_group_init(&group, &facts);
+    assert_true(group.geometry.heap_alignment == GIB);
+    assert_int_equal(group_group_check(&group, bytes, &facts), 0);
+    static const uint64_t others[] = {0, 1, 4096, HUGE_BYTES, 3 * HUGE_BYTES, GIB / 2, GIB - 1};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        group.geometry.heap_alignment = others[i];
+        assert_int_equal(group_group_check(&group, bytes, &facts), DN_EGROUP);
+    }
+    for (uint64_t large = 2 * GIB; large; large *= 2) {
+        group.geometry.heap_alignment = large;
+        assert_int_equal(group_group_check(&group, bytes, &facts), DN_EGROUP);
+    }
 }
 
 /* Nodes can write the head at any time: whoever has looked at it once does not look again. */
@@ -276,9 +383,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_lie_apart),
         cmocka_unit_test(registered_memory_takes_what_the_others_leave),
+        cmocka_unit_test(large_heaps_leave_registered_memory_alone),
+        cmocka_unit_test(little_registered_memory_spares_addresses),
+        cmocka_unit_test(whoever_attaches_lays_out_the_same),
         cmocka_unit_test(impossible_groups_are_refused),
         cmocka_unit_test(a_fresh_group_is_believed),
         cmocka_unit_test(a_changed_group_is_not_believed),
+        cmocka_unit_test(an_alignment_that_does_not_follow_is_not_believed),
         cmocka_unit_test(a_view_keeps_what_the_head_said),
         cmocka_unit_test(views_give_every_node_memory_of_its_own),
         cmocka_unit_test(segment_sizes_are_told_by_area),

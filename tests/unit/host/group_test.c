@@ -1,9 +1,11 @@
-/* What a launcher is told of ranks on other hosts becomes their lives here. */
+/* What a launcher is told of ranks on other hosts becomes their lives here; groups where there are
+ * few addresses. */
 #include "host/group.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
-#include "unit/unit.h"
+#include "unit/child.h"
 #include "group/life.h"
 
 static int make(void **state)
@@ -177,6 +179,37 @@ static void a_look_is_a_copy(void **state)
     assert_int_equal(look(group, &copied), DN_EGROUP);
 }
 
+/* ---- Few addresses -------------------------------------------------------------------------- */
+
+/* Makes an ordinary group of one, and maps its file as somebody who attaches does. */
+static void make_and_map_within_limit(void)
+{
+    const struct rlimit addresses = {UINT64_C(4500000) << 10, UINT64_C(4500000) << 10};
+    const struct group_sizes sizes = {128 << 10, UINT64_C(1) << 30, UINT64_C(1) << 30, 0};
+    struct host_group made;
+    struct host_group mapped;
+    int error = setrlimit(RLIMIT_AS, &addresses) == 0 ? 0 : DN_ESYSTEM;
+    error = error ? error : host_group_create(1, &sizes, 1, &made);
+    if (!error) {
+        int fd = dup(made.fd);
+        host_group_unmap(&made);
+        error = host_group_map(fd, &mapped);
+    }
+    if (error) {
+        (void)fprintf(stderr, "%s\n", dn_strerror(error));
+        exit(EXIT_FAILURE);
+    }
+}
+
+static void a_group_of_one_needs_few_addresses(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* they need addresses, too */
+#endif
+    unit_child_passes(make_and_map_within_limit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +221,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_life_that_makes_no_sense_ends_as_a_death, make, unmake),
         cmocka_unit_test_setup_teardown(only_a_wish_ends_the_group, make, unmake),
         cmocka_unit_test_setup_teardown(a_look_is_a_copy, make, unmake),
+        cmocka_unit_test(a_group_of_one_needs_few_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
