@@ -335,6 +335,7 @@ static void look_for_fault(struct launch *launch)
     if (fault) {
         launch_say(launch, "%s", fault);
         launch_phase_on_failure(launch, CLI_FAULT, host_now_ns());
+        launch_phase_on_wanted_end(launch, CLI_FAULT, host_now_ns()); /* also with --keep-going */
     }
 }
 

@@ -132,6 +132,19 @@ a_limit_ends_with_a_sentence()
     ended_with 1 && says 'virtual time is up' err && reports 'r["end"]' limit
 }
 
+# Nobody gives nodes their turns any more: who goes on after deaths cannot go on after that.
+a_machine_that_ended_ends_who_goes_on_after_deaths()
+{
+    on dimmnet2,limit=20us -n 2 --keep-going "$rounds" ping
+    ended_with 1 && says 'virtual time is up' err && live_nothing_remains || return 1
+    on dimmnet2 -n 2 --keep-going "$ways" deadlock
+    ended_with 1 && says 'deadlock at' err && reports 'r["end"]' deadlock &&
+        live_nothing_remains || return 1
+    on dimmnet2,limit=2ms -n 2 "$live_programs/shmem_goes_on"
+    ended_with 1 && says 'virtual time is up' err && reports 'r["end"]' limit &&
+        live_nothing_remains
+}
+
 a_loop_over_memory_is_found()
 {
     rm -f err
@@ -288,6 +301,8 @@ live_verdict "a file has deaths" a_file_has_deaths
 live_verdict "random deaths follow from their seed" random_deaths_follow_from_their_seed
 live_verdict "the notice comes later if asked" the_notice_comes_later_if_asked
 live_verdict "a limit ends with a sentence" a_limit_ends_with_a_sentence
+live_verdict "a machine that ended ends who goes on after deaths" \
+    a_machine_that_ended_ends_who_goes_on_after_deaths
 live_verdict "a loop over memory is found" a_loop_over_memory_is_found
 live_verdict "the time-out ends a loop" the_time_out_ends_a_loop
 live_verdict "an interrupt ends everything" an_interrupt_ends_everything
