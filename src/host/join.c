@@ -22,6 +22,8 @@
 /* The keeper's answer to the time-out is on its way. */
 #define ANSWER_NS (10000 * NS_PER_MS)
 
+enum { STATUS_OF_FAILURE = 1 };
+
 /* Guarded by the caller's lock. */
 static bool has_come;
 static int connection = -1;
@@ -172,7 +174,9 @@ static int judge(const struct attempt *attempt, const struct keeper_answer *answ
     case KEEPER_FAILED:
         return refuse(attempt, -(int)answer->number, "cannot make the group's memory: %s",
                       dn_strerror(-(int)answer->number));
-    case KEEPER_END: break;
+    case KEEPER_END:
+    case KEEPER_END_DEATH:
+    case KEEPER_END_SPOILT: break;
     }
     return refuse(attempt, DN_EGROUP, "the job's keeper speaks another language");
 }
@@ -211,6 +215,43 @@ static int meet(const struct attempt *attempt, int *fd, struct received *receive
 
 /* ---- Hearing ------------------------------------------------------------------------------- */
 
+/* Ends the process, and says why if the program has not asked for it. This is the last thing that
+ * happens here, so it goes round stdio, whose locks the program's threads may hold. */
+static __attribute__((noreturn, format(printf, 2, 3))) void end_process(int status,
+                                                                        const char *format, ...)
+{
+    char line[HOST_SENTENCE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (length > 0) {
+        ssize_t written = write(STDERR_FILENO, line, (size_t)length);
+        (void)written;
+    }
+    _exit(status);
+}
+
+static void obey(const struct keeper_answer *answer)
+{
+    switch ((enum keeper_word)answer->word) {
+    case KEEPER_END: end_process((int)answer->number, "%s", "");
+    case KEEPER_END_DEATH:
+        end_process(STATUS_OF_FAILURE,
+                    "dimmnet: rank %u has ended without leaving the group: this process ends\n",
+                    answer->number);
+    case KEEPER_END_SPOILT:
+        end_process(STATUS_OF_FAILURE, "dimmnet: a rank has overwritten the group's own words: "
+                                       "this process ends\n");
+    case KEEPER_WELCOME:
+    case KEEPER_MISSING:
+    case KEEPER_LOST:
+    case KEEPER_TAKEN:
+    case KEEPER_OTHER:
+    case KEEPER_FAILED: break; /* they belong to the gathering */
+    }
+}
+
 /* Ends the process when the keeper says so, or is gone: then nobody would notice deaths any more.
  * A thread does that because the program may be computing, and because only the process itself can
  * give its launcher the status that the job is to have. */
@@ -222,8 +263,8 @@ static void *hear(void *context)
         struct pollfd look = {.fd = fd, .events = POLLIN};
         (void)poll(&look, 1, -1);
         ssize_t got = recv(fd, &answer, sizeof answer, MSG_DONTWAIT);
-        if (got == (ssize_t)sizeof answer && answer.word == KEEPER_END) {
-            _exit((int)answer.number);
+        if (got == (ssize_t)sizeof answer) {
+            obey(&answer);
         }
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
             break;
@@ -231,10 +272,7 @@ static void *hear(void *context)
     }
     /* host_join_end shuts this side down, which looks the same. */
     if (atomic_load(&is_heard)) {
-        static const char sentence[] = "dimmnet: the job's keeper was killed: this process ends\n";
-        ssize_t written = write(STDERR_FILENO, sentence, sizeof sentence - 1);
-        (void)written;
-        _exit(1);
+        end_process(STATUS_OF_FAILURE, "dimmnet: the job's keeper was killed: this process ends\n");
     }
     return NULL;
 }

@@ -37,7 +37,6 @@
 enum {
     STRANGERS_MAX = 64, /* connections that have not said who they are; others queue */
     FILES_OF_OUR_OWN = STRANGERS_MAX + 16,
-    STATUS_OF_FAILURE = 1,
 };
 
 enum phase { GATHERING, RUNNING, GRACE, ENDING, KILLING };
@@ -59,7 +58,8 @@ struct keeper {
 
     enum phase phase;
     uint64_t deadline_ns; /* of the phase */
-    int status;           /* that the nodes are to end with */
+    enum keeper_word end; /* by which the nodes are to end, from GRACE on */
+    uint32_t end_number;  /* goes with it */
     uint32_t present_count;
     cpu_set_t cores; /* of all that have come */
 
@@ -297,7 +297,7 @@ static void end_all(struct keeper *keeper)
     for (uint32_t rank = 0; rank < keeper->size; rank++) {
         struct member *member = &keeper->members[rank];
         if (member->state == PRESENT &&
-            !tell(keeper, member->connection, KEEPER_END, (uint32_t)keeper->status)) {
+            !tell(keeper, member->connection, keeper->end, keeper->end_number)) {
             (void)host_pidfd_kill(member->process, SIGTERM);
         }
     }
@@ -314,20 +314,30 @@ static void kill_all(struct keeper *keeper)
     enter(keeper, KILLING, UINT64_MAX);
 }
 
+/* The first reason to end is the one that all are told. */
+static void begin_end(struct keeper *keeper, enum keeper_word word, uint32_t number)
+{
+    if (keeper->phase == RUNNING) {
+        keeper->end = word;
+        keeper->end_number = number;
+        enter(keeper, GRACE, word == KEEPER_END ? WANTED_NS : GRACE_NS);
+    }
+}
+
 /* A node wants the end, or one has overwritten the group's own words and may have overwritten
  * anything. */
 static bool look_at_words(struct keeper *keeper)
 {
-    int status = STATUS_OF_FAILURE;
-    bool whole = host_group_is_whole(&keeper->group);
-    if (whole && !host_group_end_is_wanted(keeper->group.group, &status)) {
-        return false;
+    int status;
+    if (!host_group_is_whole(&keeper->group)) {
+        begin_end(keeper, KEEPER_END_SPOILT, 0);
+        return true;
     }
-    if (keeper->phase == RUNNING) {
-        keeper->status = status;
-        enter(keeper, GRACE, whole ? WANTED_NS : GRACE_NS);
+    if (host_group_end_is_wanted(keeper->group.group, &status)) {
+        begin_end(keeper, KEEPER_END, (uint32_t)status);
+        return true;
     }
-    return true;
+    return false;
 }
 
 /* A rank's process has ended. How, only its launcher knows: one that was at rest has left. */
@@ -343,9 +353,8 @@ static void on_end(struct keeper *keeper, uint32_t rank)
     keeper->present_count--;
     if (wanted && keeper->phase == GRACE) {
         end_all(keeper);
-    } else if (death && keeper->phase == RUNNING && !host_group_goes_on(keeper->group.group)) {
-        keeper->status = STATUS_OF_FAILURE;
-        enter(keeper, GRACE, GRACE_NS);
+    } else if (death && !host_group_goes_on(keeper->group.group)) {
+        begin_end(keeper, KEEPER_END_DEATH, rank);
     }
 }
 

@@ -32,7 +32,8 @@ struct keeper_hello {
     cpu_set_t cores;      /* that it may use */
 };
 
-/* What the keeper says to a rank: first how the gathering ended, and later at most one END. */
+/* What the keeper says to a rank: first how the gathering ended, and later at most one word by
+ * which the rank is to end. */
 enum keeper_word {
     KEEPER_WELCOME = 1, /* with the group's memory and the launcher's event */
     KEEPER_MISSING,     /* that rank has not come in time */
@@ -40,7 +41,9 @@ enum keeper_word {
     KEEPER_TAKEN,       /* that rank has come before, or is none of this job */
     KEEPER_OTHER,       /* rank 0 has another version of the library */
     KEEPER_FAILED,      /* the group could not be made: -DN_E... */
-    KEEPER_END,         /* end with that exit status */
+    KEEPER_END,         /* end with that exit status, which a rank has asked for */
+    KEEPER_END_DEATH,   /* end as a failure: that rank has died */
+    KEEPER_END_SPOILT,  /* end as a failure: the group's own words are overwritten */
 };
 
 struct keeper_answer {

@@ -12,6 +12,7 @@
 
 #include "base/uncancelled.h"
 #include "dimmnet.h"
+#include "host/group.h"
 #include "unit/unit.h"
 
 static const struct group_sizes sizes = {
@@ -261,6 +262,116 @@ static void a_forked_child_keeps_no_file(void **state)
     expect_of_ranks("forked", fork_and_leave, fork_and_leave);
 }
 
+/* ---- Being ended ------------------------------------------------------------------------- */
+
+/* Attaches and meets the other one. */
+static struct dn_node *come_in(void)
+{
+    struct dn_node *node;
+    (void)alarm(60); /* should the test fail */
+    if (dn_attach(&node, NULL) != 0 || dn_barrier(dn_team_all(node), DN_FOREVER) != 0) {
+        _exit(3);
+    }
+    return node;
+}
+
+static int stay(unsigned files)
+{
+    (void)files;
+    (void)come_in();
+    return pause();
+}
+
+static int end_without_leaving(unsigned files)
+{
+    (void)files;
+    (void)come_in();
+    return 0;
+}
+
+/* Where this process has mapped the group's memory. */
+static void *find_group(void)
+{
+    char line[256];
+    uintptr_t start = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (start == 0 && maps && fgets(line, sizeof line, maps)) {
+        start = strstr(line, "/memfd:dimmnet ") ? strtoul(line, NULL, 16) : 0;
+    }
+    return (void *)start; /* NOLINT: an address that was text */
+}
+
+static int spoil(unsigned files)
+{
+    (void)files;
+    (void)come_in();
+    *(uint64_t *)find_group() = 0; /* a word that says what it is */
+    host_tell_launcher();
+    return pause();
+}
+
+static int want_the_end(unsigned files)
+{
+    (void)files;
+    (void)come_in();
+    (void)host_group_want_end(find_group(), 17);
+    host_tell_launcher();
+    return 17;
+}
+
+/* Both ranks' words until they have ended; *of_0 is how rank 0 has. */
+static void run_to_the_end(const char *name, int (*rank_0)(unsigned), int (*rank_1)(unsigned),
+                           int *of_0, char said[1024])
+{
+    int words[2];
+    pid_t ranks[2];
+    assert_int_equal(pipe(words), 0);
+    for (int rank = 0; rank < 2; rank++) {
+        ranks[rank] = fork();
+        if (ranks[rank] == 0) {
+            (void)dup2(words[1], STDERR_FILENO);
+            be_rank(name, rank);
+            _exit((rank == 0 ? rank_0 : rank_1)(0));
+        }
+    }
+    (void)close(words[1]);
+    size_t length = 0;
+    ssize_t got = 1;
+    while (got > 0) {
+        got = read(words[0], said + length, 1023 - length);
+        length += got > 0 ? (size_t)got : 0;
+    }
+    said[length] = '\0';
+    (void)close(words[0]);
+    *of_0 = status_of(ranks[0]);
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+}
+
+static void a_rank_that_is_ended_says_why(void **state)
+{
+    char said[1024];
+    int status;
+    (void)state;
+    run_to_the_end("ended", stay, end_without_leaving, &status, said);
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_string_equal(said,
+                        "dimmnet: rank 1 has ended without leaving the group: this process ends\n");
+    run_to_the_end("spoilt", stay, spoil, &status, said);
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_non_null(strstr(said, "dimmnet: a rank has overwritten the group's own words: "));
+}
+
+static void an_end_that_a_rank_wants_needs_no_words(void **state)
+{
+    char said[1024];
+    int status;
+    (void)state;
+    run_to_the_end("wanted", stay, want_the_end, &status, said);
+    assert_int_equal(WEXITSTATUS(status), 17);
+    assert_string_equal(said, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +381,8 @@ int main(void)
         cmocka_unit_test(a_rank_that_has_left_keeps_no_file),
         cmocka_unit_test(a_forked_child_keeps_no_file),
         cmocka_unit_test(a_rank_that_cannot_map_the_group_keeps_no_file),
+        cmocka_unit_test(a_rank_that_is_ended_says_why),
+        cmocka_unit_test(an_end_that_a_rank_wants_needs_no_words),
     };
     return cmocka_run_group_tests(tests, adopt_keepers, NULL);
 }
