@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "fabric/fabric.h"
@@ -327,6 +328,20 @@ void host_tell_launcher(void)
     if (fd >= 0) {
         /* It can only fail when the launcher is gone, and then this process is too. */
         (void)syscall(SYS_write, fd, &one, sizeof one);
+    }
+}
+
+void host_clear_notice(int fd)
+{
+    uint64_t count;
+    struct iovec room = {&count, sizeof count};
+    /* Nodes have the event, too, and may have made it blocking. Before Linux 5.8 events know no
+     * read that does not wait in spite of that: then a node that takes the count between these two
+     * calls holds the launcher up, but none that leaves the event as it is. */
+    (void)fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
+    if (preadv2(fd, &room, 1, -1, RWF_NOWAIT) < 0 && errno == EOPNOTSUPP) {
+        ssize_t bytes = read(fd, &count, sizeof count);
+        (void)bytes;
     }
 }
 

@@ -81,6 +81,9 @@ bool host_group_is_whole(const struct host_group *mapped);
 
 /* Makes the launcher, if there is one, look at the group's words. */
 void host_tell_launcher(void);
+/* For the launcher: takes the count of that event, and never waits for one, although a node may
+ * take it first. The group's words tell more than the count. */
+void host_clear_notice(int fd);
 /* It is told by this event, which no variable names. */
 void host_notify_by(int fd);
 /* Programs that this process starts or becomes do not inherit the descriptor for that. */

@@ -17,13 +17,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "group/life.h"
 #include "host/clock.h"
+#include "host/close_files.h"
 #include "host/group.h"
 #include "host/pidfd.h"
 
@@ -358,15 +358,6 @@ static void on_end(struct keeper *keeper, uint32_t rank)
     }
 }
 
-/* The group's words tell more than the count, which a node may take or make blocking. */
-static void clear_notice(int fd)
-{
-    uint64_t count;
-    struct iovec room = {&count, sizeof count};
-    (void)fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
-    (void)preadv2(fd, &room, 1, -1, RWF_NOWAIT);
-}
-
 static void watch(struct keeper *keeper)
 {
     struct pollfd *polls = keeper->polls;
@@ -382,7 +373,7 @@ static void watch(struct keeper *keeper)
         }
     }
     if (polls[0].revents) {
-        clear_notice(keeper->notice);
+        host_clear_notice(keeper->notice);
         (void)look_at_words(keeper);
     }
     if (fabric_now_ns() >= keeper->deadline_ns) {
@@ -396,16 +387,6 @@ static void watch(struct keeper *keeper)
 
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
-static void close_from(unsigned first, unsigned last)
-{
-    if (first <= last && close_range(first, last, 0) != 0) {
-        long limit = sysconf(_SC_OPEN_MAX);
-        for (long fd = first; fd <= (long)last && fd < limit; fd++) {
-            (void)close((int)fd);
-        }
-    }
-}
-
 /* Keeps nothing else of the program's open: whoever waits for the end of a pipe must not wait for
  * this process. Closes before it opens, as the program may have no descriptor left. */
 static void keep_only(int one, int other)
@@ -413,10 +394,10 @@ static void keep_only(int one, int other)
     unsigned low = (unsigned)(one < other ? one : other);
     unsigned high = (unsigned)(one < other ? other : one);
     if (low > 0) {
-        close_from(0, low - 1);
+        host_close_files(0, low - 1);
     }
-    close_from(low + 1, high - 1);
-    close_from(high + 1, ~0U);
+    host_close_files(low + 1, high - 1);
+    host_close_files(high + 1, ~0U);
     int null = open("/dev/null", O_RDWR);
     while (null >= 0 && null < 2) {
         null = open("/dev/null", O_RDWR);

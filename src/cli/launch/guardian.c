@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "cli/launch/sweep.h"
+#include "host/close_files.h"
 #include "host/pidfd.h"
 
 /* From the launcher's end until its agent's: the agent kills its nodes and sweeps meanwhile. */
@@ -56,12 +57,7 @@ static int keep_only(int first, int second)
     if (count == 2) {
         (void)dup2(second, 1);
     }
-    if (close_range((unsigned)count, ~0U, 0) != 0) {
-        long limit = sysconf(_SC_OPEN_MAX);
-        for (int other = count; other < limit; other++) {
-            (void)close(other);
-        }
-    }
+    host_close_files((unsigned)count, ~0U);
     return count;
 }
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -315,18 +314,6 @@ void launch_ends_collect(struct launch *launch)
     }
 }
 
-/* The group's words tell more than the count. Nodes have the descriptor, too: one of them could
- * make it blocking and take the count before us. */
-static void clear_notice(int fd)
-{
-    uint64_t count;
-    struct iovec room = {&count, sizeof count};
-    if (preadv2(fd, &room, 1, -1, RWF_NOWAIT) < 0 && errno == EOPNOTSUPP) {
-        ssize_t bytes = read(fd, &count, sizeof count);
-        (void)bytes;
-    }
-}
-
 /* The fabric cannot go on: neither can the group. */
 static void look_for_fault(struct launch *launch)
 {
@@ -341,7 +328,7 @@ static void look_for_fault(struct launch *launch)
 
 void launch_ends_watch_attached(struct launch *launch)
 {
-    clear_notice(launch->notify_fd);
+    host_clear_notice(launch->notify_fd);
     look_whether_whole(launch);
     tell_whether_it_goes_on(launch);
     (void)end_is_wanted(launch);
