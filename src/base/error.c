@@ -52,15 +52,27 @@ static const struct row table[] = {
 #undef ERROR
 };
 
-static const struct row *row_of(int error)
+/* NULL: there is no such code. */
+static const struct row *find_row(int error)
 {
-    static const struct row unknown = {0, "unknown", "unknown error code"};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (table[i].code == error) {
             return &table[i];
         }
     }
-    return &unknown;
+    return NULL;
+}
+
+static const struct row *row_of(int error)
+{
+    static const struct row unknown = {0, "unknown", "unknown error code"};
+    const struct row *row = find_row(error);
+    return row ? row : &unknown;
+}
+
+bool base_error_is_known(int error)
+{
+    return find_row(error) != NULL;
 }
 
 const char *base_error_sentence(int error)

@@ -3,6 +3,7 @@
 #include "host/join.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/uncancelled.h"
 #include "fabric/fabric.h"
 #include "host/clock.h"
@@ -61,6 +63,26 @@ static __attribute__((format(printf, 3, 4))) int refuse(const struct attempt *at
 static int refuse_for_system(const struct attempt *attempt, const char *what)
 {
     return refuse(attempt, DN_ESYSTEM, "%s: %s", what, strerror(errno));
+}
+
+static int refuse_for_language(const struct attempt *attempt)
+{
+    return refuse(attempt, DN_EGROUP, "the job's keeper speaks another language");
+}
+
+/* The keeper could not make the group. Only it knows errno, which this process gets as if it had
+ * failed itself. */
+static int refuse_for_failure(const struct attempt *attempt, const struct keeper_answer *answer)
+{
+    int error = answer->number > 0 && answer->number <= INT_MAX ? -(int)answer->number : 1;
+    if (!base_error_is_known(error)) {
+        return refuse_for_language(attempt);
+    }
+    errno = (int)answer->system_error;
+    if (error == DN_ESYSTEM) {
+        return refuse_for_system(attempt, "cannot make the group's memory");
+    }
+    return refuse(attempt, error, "cannot make the group's memory: %s", dn_strerror(error));
 }
 
 static int refuse_for_absence(const struct attempt *attempt, uint32_t rank)
@@ -171,14 +193,12 @@ static int judge(const struct attempt *attempt, const struct keeper_answer *answ
                       attempt->job->rank);
     case KEEPER_OTHER:
         return refuse(attempt, DN_EVERSION, "rank 0 has another version of the library");
-    case KEEPER_FAILED:
-        return refuse(attempt, -(int)answer->number, "cannot make the group's memory: %s",
-                      dn_strerror(-(int)answer->number));
+    case KEEPER_FAILED: return refuse_for_failure(attempt, answer);
     case KEEPER_END:
     case KEEPER_END_DEATH:
     case KEEPER_END_SPOILT: break;
     }
-    return refuse(attempt, DN_EGROUP, "the job's keeper speaks another language");
+    return refuse_for_language(attempt);
 }
 
 /* Comes to the keeper, however long that takes to be there; gives the socket in *fd. */

@@ -57,9 +57,10 @@ struct keeper {
     struct host_group group;
 
     enum phase phase;
-    uint64_t deadline_ns; /* of the phase */
-    enum keeper_word end; /* by which the nodes are to end, from GRACE on */
-    uint32_t end_number;  /* goes with it */
+    uint64_t deadline_ns;  /* of the phase */
+    enum keeper_word end;  /* by which the nodes are to end, from GRACE on */
+    uint32_t end_number;   /* goes with it */
+    uint32_t system_error; /* errno when the group could not be made */
     uint32_t present_count;
     cpu_set_t cores; /* of all that have come */
 
@@ -99,7 +100,11 @@ bool keeper_peer_is_ours(int fd, pid_t *process)
 static bool tell(const struct keeper *keeper, int connection, enum keeper_word word,
                  uint32_t number)
 {
-    struct keeper_answer answer = {.word = word, .number = number};
+    struct keeper_answer answer = {
+        .word = word,
+        .number = number,
+        .system_error = word == KEEPER_FAILED ? keeper->system_error : 0,
+    };
     struct iovec bytes = {&answer, sizeof answer};
     union {
         struct cmsghdr head;
@@ -147,9 +152,13 @@ static void make_group(struct keeper *keeper)
 {
     int error = host_group_create(keeper->size, &keeper->sizes, (uint32_t)CPU_COUNT(&keeper->cores),
                                   &keeper->group);
-    keeper->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (error || keeper->notice < 0) {
-        give_up(keeper, KEEPER_FAILED, (uint32_t)(error ? -error : -DN_ESYSTEM));
+    if (!error) {
+        keeper->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        error = keeper->notice < 0 ? DN_ESYSTEM : 0;
+    }
+    if (error) {
+        keeper->system_error = (uint32_t)errno;
+        give_up(keeper, KEEPER_FAILED, (uint32_t)-error);
     }
     /* Before anybody may end, and another program of the same job begin. */
     (void)close(keeper->listener);

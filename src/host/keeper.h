@@ -40,7 +40,7 @@ enum keeper_word {
     KEEPER_LOST,        /* that rank had come, and has ended or given up */
     KEEPER_TAKEN,       /* that rank has come before, or is none of this job */
     KEEPER_OTHER,       /* rank 0 has another version of the library */
-    KEEPER_FAILED,      /* the group could not be made: -DN_E... */
+    KEEPER_FAILED,      /* the group could not be made: -DN_E..., and errno */
     KEEPER_END,         /* end with that exit status, which a rank has asked for */
     KEEPER_END_DEATH,   /* end as a failure: that rank has died */
     KEEPER_END_SPOILT,  /* end as a failure: the group's own words are overwritten */
@@ -49,6 +49,7 @@ enum keeper_word {
 struct keeper_answer {
     uint32_t word;
     uint32_t number;
+    uint32_t system_error; /* the keeper's errno, with FAILED; else 0 */
 };
 
 /* Binds the job's socket and starts the keeper. DN_EGROUP: the name is in use; DN_ESYSTEM. */

@@ -10,6 +10,7 @@ static void every_code_has_its_name_and_sentence(void **state)
     for (int code = DN_ERIGHTS; code <= DN_OK; code++) {
         const char *name = base_error_name(code);
         const char *sentence = base_error_sentence(code);
+        assert_true(base_error_is_known(code));
         assert_memory_equal(name, "DN_", 3);
         /* The sentence starts with the name, so that it can be searched for. */
         size_t name_bytes = strlen(name);
@@ -37,6 +38,7 @@ static void unknown_codes_are_said_to_be_so(void **state)
     (void)state;
     static const int unknown[] = {1, DN_ERIGHTS - 1, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        assert_false(base_error_is_known(unknown[i]));
         assert_string_equal(base_error_name(unknown[i]), "unknown");
         assert_string_equal(base_error_sentence(unknown[i]), "unknown error code");
     }

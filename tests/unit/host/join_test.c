@@ -3,16 +3,22 @@
 #define _GNU_SOURCE
 #include "host/join.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/uncancelled.h"
 #include "dimmnet.h"
 #include "host/group.h"
+#include "host/keeper.h"
+#include "unit/refuse_call.h"
 #include "unit/unit.h"
 
 static const struct group_sizes sizes = {
@@ -170,6 +176,87 @@ static void a_process_joins_once(void **state)
         _exit(wrong ? wrong : join_and_expect(&job, 1, DN_EGROUP, "or tried to"));
     }
     assert_int_equal(status_of(rank), 0);
+}
+
+/* In a child: either rank of a job whose keeper may not make the group's memory. */
+static int fail_to_make(const struct host_job *job)
+{
+    if (job->rank == 0 && !unit_refuse_call(SYS_memfd_create, EPERM)) {
+        return UNIT_SKIPS;
+    }
+    int wrong = join_and_expect(job, 10000, DN_ESYSTEM,
+                                "cannot make the group's memory: Operation not permitted");
+    return wrong ? wrong : errno != EPERM;
+}
+
+static void ranks_learn_why_the_system_refused(void **state)
+{
+    pid_t ranks[2];
+    (void)state;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        struct host_job job = job_of("refused", rank);
+        ranks[rank] = fork();
+        if (ranks[rank] == 0) {
+            _exit(fail_to_make(&job));
+        }
+    }
+    int status = status_of(ranks[0]);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == UNIT_SKIPS) {
+        (void)kill(ranks[1], SIGKILL);
+        (void)status_of(ranks[1]);
+        skip(); /* an emulator */
+    }
+    assert_int_equal(status, 0);
+    assert_int_equal(status_of(ranks[1]), 0);
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+}
+
+/* A listening socket of the job's name, as a keeper has. */
+static int listen_as_keeper(const struct host_job *job)
+{
+    struct sockaddr_un address;
+    socklen_t length = keeper_address(job, &address);
+    int listener = keeper_socket();
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    return listener;
+}
+
+static void expect_input(int fd)
+{
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+    assert_int_equal(poll(&look, 1, (int)(UNIT_PATIENCE_NS / UNIT_MS)), 1);
+}
+
+/* Answers whoever comes to it next. */
+static void answer_as_keeper(int listener, const struct keeper_answer *answer)
+{
+    struct keeper_hello hello;
+    expect_input(listener);
+    int fd = accept(listener, NULL, NULL);
+    expect_input(fd);
+    assert_int_equal(recv(fd, &hello, sizeof hello, 0), sizeof hello);
+    assert_int_equal(send(fd, answer, sizeof *answer, MSG_NOSIGNAL), sizeof *answer);
+    (void)close(fd);
+}
+
+static void a_keeper_must_know_its_errors(void **state)
+{
+    static const uint32_t numbers[] = {0, 1000, UINT32_C(1) << 31, UINT32_MAX};
+    struct host_job job = job_of("language", 1);
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const struct keeper_answer answer = {.word = KEEPER_FAILED, .number = numbers[i]};
+        int listener = listen_as_keeper(&job);
+        pid_t rank = fork();
+        if (rank == 0) {
+            _exit(join_and_expect(&job, 10000, DN_EGROUP, "speaks another language"));
+        }
+        answer_as_keeper(listener, &answer);
+        (void)close(listener);
+        assert_int_equal(status_of(rank), 0);
+    }
 }
 
 /* ---- Whole attaches ---------------------------------------------------------------------- */
@@ -378,6 +465,8 @@ int main(void)
         cmocka_unit_test(rank_0_learns_that_the_keeper_was_killed),
         cmocka_unit_test(a_rank_that_has_too_few_descriptors_keeps_none),
         cmocka_unit_test(a_process_joins_once),
+        cmocka_unit_test(ranks_learn_why_the_system_refused),
+        cmocka_unit_test(a_keeper_must_know_its_errors),
         cmocka_unit_test(a_rank_that_has_left_keeps_no_file),
         cmocka_unit_test(a_forked_child_keeps_no_file),
         cmocka_unit_test(a_rank_that_cannot_map_the_group_keeps_no_file),
