@@ -93,6 +93,17 @@ static int refuse_for_absence(const struct attempt *attempt, uint32_t rank)
                   rank, attempt->job->size, (double)attempt->terms->patience_ms / 1e3);
 }
 
+/* A rank that comes when the gathering is over cannot tell whether there has been one. */
+static int refuse_for_solitude(const struct attempt *attempt, int last_error)
+{
+    const char *why = last_error == DN_EBUSY
+                          ? "the job's keeper has more callers than it can hear"
+                          : "rank 0 has not come, or gave up before this process came";
+    return refuse(attempt, DN_ETIMEOUT,
+                  "the ranks of the job have not met within %g s: %s (DN_JOIN_TIMEOUT_MS)",
+                  (double)attempt->terms->patience_ms / 1e3, why);
+}
+
 /* ---- Coming -------------------------------------------------------------------------------- */
 
 /* 0; DN_EBUSY: the keeper has no room yet; DN_ESTATE: it is not there. */
@@ -227,7 +238,7 @@ static int meet(const struct attempt *attempt, int *fd, struct received *receive
         }
         (void)close(*fd);
         if (fabric_now_ns() >= attempt->deadline_ns) {
-            return refuse_for_absence(attempt, 0);
+            return refuse_for_solitude(attempt, error);
         }
         base_nap_ns(NAP_NS);
     }

@@ -172,7 +172,7 @@ static void a_process_joins_once(void **state)
     (void)state;
     pid_t rank = fork();
     if (rank == 0) {
-        int wrong = join_and_expect(&job, 1, DN_ETIMEOUT, "rank 0 of 2 has not come");
+        int wrong = join_and_expect(&job, 1, DN_ETIMEOUT, "rank 0 has not come, or gave up");
         _exit(wrong ? wrong : join_and_expect(&job, 1, DN_EGROUP, "or tried to"));
     }
     assert_int_equal(status_of(rank), 0);
@@ -257,6 +257,31 @@ static void a_keeper_must_know_its_errors(void **state)
         (void)close(listener);
         assert_int_equal(status_of(rank), 0);
     }
+}
+
+/* As many wait as there is room for, and nobody hears them. */
+static void a_rank_says_that_too_many_wait(void **state)
+{
+    struct host_job job = job_of("busy", 1);
+    struct sockaddr_un address;
+    socklen_t length = keeper_address(&job, &address);
+    int listener = listen_as_keeper(&job);
+    int waiting[16];
+    size_t count = 0;
+    (void)state;
+    do {
+        assert_true(count < sizeof waiting / sizeof waiting[0]);
+        waiting[count] = keeper_socket();
+    } while (connect(waiting[count++], (struct sockaddr *)&address, length) == 0);
+    pid_t rank = fork();
+    if (rank == 0) {
+        _exit(join_and_expect(&job, 1, DN_ETIMEOUT, "more callers than it can hear"));
+    }
+    assert_int_equal(status_of(rank), 0);
+    while (count > 0) {
+        (void)close(waiting[--count]);
+    }
+    (void)close(listener);
 }
 
 /* ---- Whole attaches ---------------------------------------------------------------------- */
@@ -467,6 +492,7 @@ int main(void)
         cmocka_unit_test(a_process_joins_once),
         cmocka_unit_test(ranks_learn_why_the_system_refused),
         cmocka_unit_test(a_keeper_must_know_its_errors),
+        cmocka_unit_test(a_rank_says_that_too_many_wait),
         cmocka_unit_test(a_rank_that_has_left_keeps_no_file),
         cmocka_unit_test(a_forked_child_keeps_no_file),
         cmocka_unit_test(a_rank_that_cannot_map_the_group_keeps_no_file),
