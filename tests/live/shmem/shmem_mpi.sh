@@ -209,26 +209,37 @@ wait_for_status()
     wait "$1" || status=$?
 }
 
-# A rank does not come: all others say which one, and end. It ends by itself, as not every launcher
-# ends it.
+# patiently TEST WORD...: with little patience, which is quick; and if that fails, because ranks came
+# late on a busy machine for example, once more with as much as such a machine needs.
+patiently()
+{
+    "$@" 2 4 && return
+    echo "once more, with more patience"
+    "$@" 12 18
+}
+
+# missing LAUNCHER RANKS WHO SENTENCE PATIENCE_S ABSENCE_S: a rank does not come, and all others say
+# so, and end. It ends by itself, as not every launcher ends it.
 missing()
 {
-    DN_JOIN_TIMEOUT_MS=1000 started "$1" "$2" "$bare" absent "$3" 3
+    DN_JOIN_TIMEOUT_MS=${5}000 started "$1" "$2" "$bare" absent "$3" "$6"
     expect_failure && says "$4" && live_nothing_remains
 }
 
-# A rank is killed before all have come. The others learn of it from the keeper, unless the launcher
-# is quicker to end them, or it is the one that they wait for.
+# killed_early LAUNCHER RANK PATIENCE_S ABSENCE_S: a rank is killed before all have come. The others
+# learn of it from the keeper, unless the launcher is quicker to end them, or it is the one that they
+# wait for.
 killed_early()
 {
-    local runs victim
-    DN_JOIN_TIMEOUT_MS=4000 spoken "$1" 4 "$bare" absent 2 6 &
+    local runs waits=0
+    DN_JOIN_TIMEOUT_MS=${3}000 spoken "$1" 4 "$bare" absent 2 "$4" &
     runs=$!
-    live_eventually keeper_waits || return
-    victim=$(rank_process "$2")
-    kill -KILL "$victim" || return
+    live_eventually keeper_waits || waits=1
+    if [ "$waits" -eq 0 ]; then
+        kill -KILL "$(rank_process "$2")" || waits=1
+    fi
     wait_for_status "$runs"
-    expect_failure || return
+    [ "$waits" -eq 0 ] && expect_failure || return
     if [ "$1" = plain ] && [ "$2" -ne 2 ]; then
         says "rank $2 ended or gave up before all ranks had come" || return
     fi
@@ -304,12 +315,13 @@ for launcher in "${launchers[@]}"; do
         live_verdict "$launcher: rank 2 is killed, the others: $place" killed "$launcher" 3 2 $place
     done
     live_verdict "$launcher: the keeper is killed" killed "$launcher" 3 keeper compute
-    live_verdict "$launcher: the last rank is missing" missing "$launcher" 3 last \
+    live_verdict "$launcher: the last rank is missing" patiently missing "$launcher" 3 last \
         "rank 2 of 3 has not come within"
-    live_verdict "$launcher: rank 0 is missing" missing "$launcher" 3 0 \
+    live_verdict "$launcher: rank 0 is missing" patiently missing "$launcher" 3 0 \
         "rank 0 has not come, or gave up"
     for rank in 0 1 2; do
-        live_verdict "$launcher: rank $rank is killed early" killed_early "$launcher" "$rank"
+        live_verdict "$launcher: rank $rank is killed early" \
+            patiently killed_early "$launcher" "$rank"
     done
 done
 live_verdict "on several hosts" on_several_hosts
