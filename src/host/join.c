@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,8 @@
 #define NAP_NS (5 * NS_PER_MS)
 /* The keeper's answer to the time-out is on its way. */
 #define ANSWER_NS (10000 * NS_PER_MS)
+/* For the program's handler of SIGTERM; the keeper kills after 2 s. */
+#define SAVING_NS (1000 * NS_PER_MS)
 
 enum { STATUS_OF_FAILURE = 1 };
 
@@ -246,6 +249,20 @@ static int meet(const struct attempt *attempt, int *fd, struct received *receive
 
 /* ---- Hearing ------------------------------------------------------------------------------- */
 
+/* As `dimmnet run` does, which sends SIGTERM first: a program may save its state then. The signal
+ * is for the program's threads, as this one blocks all. */
+static void let_program_end(void)
+{
+    struct sigaction action;
+    if (sigaction(SIGTERM, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
+        action.sa_handler != SIG_IGN && kill(getpid(), SIGTERM) == 0) {
+        uint64_t until_ns = fabric_now_ns() + SAVING_NS;
+        while (fabric_now_ns() < until_ns) {
+            base_nap_ns(NAP_NS);
+        }
+    }
+}
+
 /* Ends the process, and says why if the program has not asked for it. This is the last thing that
  * happens here, so it goes round stdio, whose locks the program's threads may hold. */
 static __attribute__((noreturn, format(printf, 2, 3))) void end_process(int status,
@@ -260,6 +277,7 @@ static __attribute__((noreturn, format(printf, 2, 3))) void end_process(int stat
         ssize_t written = write(STDERR_FILENO, line, (size_t)length);
         (void)written;
     }
+    let_program_end();
     _exit(status);
 }
 

@@ -490,6 +490,39 @@ static void an_end_that_a_rank_wants_needs_no_words(void **state)
     assert_string_equal(said, "");
 }
 
+static void save(int signal_number)
+{
+    (void)signal_number;
+    (void)!write(STDERR_FILENO, "saved\n", 6);
+}
+
+/* Handles SIGTERM, and does not end by it. */
+static int save_and_stay(unsigned files)
+{
+    const struct sigaction action = {.sa_handler = save};
+    (void)files;
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)come_in();
+    while (pause() < 0) {
+    }
+    return 0;
+}
+
+/* Several times, as a busy machine may not give the handler a core in time. */
+static void a_rank_that_is_ended_may_save_its_state(void **state)
+{
+    char said[1024] = "";
+    (void)state;
+    for (int round = 0; round < 5 && !strstr(said, "saved\n"); round++) {
+        char name[16];
+        int status;
+        (void)snprintf(name, sizeof name, "saved %d", round);
+        run_to_the_end(name, save_and_stay, end_without_leaving, &status, said);
+        assert_int_equal(WEXITSTATUS(status), 1);
+    }
+    assert_non_null(strstr(said, "saved\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_cannot_map_the_group_keeps_no_file),
         cmocka_unit_test(a_rank_that_is_ended_says_why),
         cmocka_unit_test(an_end_that_a_rank_wants_needs_no_words),
+        cmocka_unit_test(a_rank_that_is_ended_may_save_its_state),
     };
     return cmocka_run_group_tests(tests, adopt_keepers, NULL);
 }
