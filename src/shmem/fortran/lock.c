@@ -5,8 +5,9 @@
  * half the ticket that may enter. So PEs get it in the order in which they came. Both halves go
  * round, and there are fewer PEs than tickets.
  *
- * The word does not say who holds the lock. So a PE that waits when another one has died cannot know
- * whether its turn will ever come, and ends the job, also where the program goes on after deaths.
+ * The word does not say who holds the lock. So a PE that waits when another one has died cannot
+ * know whether its turn will ever come, and ends the job, also where the program goes on after
+ * deaths.
  *
  * A list of the locks that this PE has ever held finds those who would wait for themselves, and
  * those who give what they do not have. */
