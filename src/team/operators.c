@@ -58,11 +58,7 @@ INTEGERS(DEFINE_INTEGER)
 FLOATS(DEFINE_FLOAT)
 COMPLEX_NUMBERS(DEFINE_COMPLEX)
 
-static const struct {
-    size_t bytes;
-    size_t alignment;
-    team_operator operators[DN_XOR + 1];
-} table[] = {
+const struct team_type team_types[TEAM_TYPES] = {
 #define INTEGER_ROW(suffix, type, wide, number)   \
     [number] = {sizeof(type),                     \
                 _Alignof(type),                   \
@@ -84,17 +80,3 @@ static const struct {
     [number] = {                                \
         sizeof(type), _Alignof(type), {[DN_SUM] = sum_##suffix, [DN_PRODUCT] = product_##suffix}},
     INTEGERS(INTEGER_ROW) FLOATS(FLOAT_ROW) COMPLEX_NUMBERS(COMPLEX_ROW)};
-
-team_operator team_find_operator(enum dn_type type, enum dn_reduction reduction, size_t *bytes)
-{
-    if ((size_t)type >= sizeof table / sizeof table[0] || (unsigned)reduction > DN_XOR) {
-        return NULL;
-    }
-    *bytes = table[type].bytes;
-    return table[type].operators[reduction];
-}
-
-size_t team_alignment_of(enum dn_type type)
-{
-    return table[type].alignment;
-}

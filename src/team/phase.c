@@ -1,6 +1,5 @@
 /* Turns and phases: what every collective call is made of. */
 #include "base/random.h"
-#include "base/turn.h"
 #include "host/clock.h"
 #include "team/way.h"
 
@@ -20,11 +19,8 @@ static uint64_t left_ns(uint64_t deadline_ns)
     return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
-int team_turn_take(struct dn_team *team, uint64_t *timeout_ns)
+int team_turn_await(struct dn_team *team, uint64_t *timeout_ns)
 {
-    if (LIKELY(base_turn_try(&team->turn))) {
-        return 0;
-    }
     uint64_t deadline_ns = host_deadline_ns(host_now_ns(), *timeout_ns);
     do {
         struct host_condition condition = {turn_is_free, host_nobody_left, &team->turn,
@@ -38,12 +34,6 @@ int team_turn_take(struct dn_team *team, uint64_t *timeout_ns)
     return 0;
 }
 
-int team_turn_take_patiently(struct dn_team *team)
-{
-    uint64_t forever_ns = DN_FOREVER;
-    return team_turn_take(team, &forever_ns);
-}
-
 /* The same, whatever dies: whoever has the turn ends by itself. */
 static void take_turn_at_last(struct dn_team *team)
 {
@@ -51,11 +41,6 @@ static void take_turn_at_last(struct dn_team *team)
         struct host_condition condition = {turn_is_free, NULL, &team->turn, GROUP_WATCH_NOTHING};
         (void)host_wait(team->node, &condition, DN_FOREVER);
     }
-}
-
-void team_turn_give(struct dn_team *team)
-{
-    base_turn_end(&team->turn);
 }
 
 /* Completes what this node sent on any lane. */
@@ -132,18 +117,21 @@ static bool passed_and_taken(void *context)
 {
     struct passage *passage = context;
     struct dn_team *team = passage->team;
-    for (; passage->next < team->nic.count; passage->next++) {
-        uint32_t index = passage->next;
-        if (!group_team_has_arrived(&team->nic, index, passage->phase)) {
-            return false;
+    const struct group_team *nic = &team->nic;
+    const uint32_t phase = passage->phase;
+    const uint64_t offset = nic->argument_offset;
+    const uint64_t argument = team->argument;
+    uint64_t *operands = team->operands;
+    uint32_t index = passage->next;
+    for (; index < nic->count && group_team_has_arrived(nic, index, phase); index++) {
+        const _Atomic uint64_t *place = group_team_operand(nic, index, phase);
+        operands[index] = atomic_load_explicit(place, memory_order_relaxed);
+        if (UNLIKELY(atomic_load_explicit(place + offset, memory_order_relaxed) != argument)) {
+            team->differs = true;
         }
-        team->operands[index] = atomic_load_explicit(
-            group_team_operand(&team->nic, index, passage->phase), memory_order_relaxed);
-        team->differs |= atomic_load_explicit(
-                             group_team_argument(&team->nic, index, passage->phase),
-                             memory_order_relaxed) != team->argument;
     }
-    return true;
+    passage->next = index;
+    return index == nic->count;
 }
 
 static bool broken(const struct dn_node *node, void *context, bool forever)

@@ -11,29 +11,6 @@
 #include "team/staging.h"
 #include "team/way.h"
 
-/* The numbers of the call in one word, exactly: counts go up to 2^40. */
-static uint64_t pack(enum team_call_number call, unsigned first, unsigned second, uint64_t count)
-{
-    return (uint64_t)call << 56 | (uint64_t)first << 48 | (uint64_t)second << 40 | count;
-}
-
-int team_reduction_of(enum dn_type type, enum dn_reduction operation, size_t count,
-                      struct team_reduction *reduction)
-{
-    size_t bytes = 0;
-    team_operator combine = team_find_operator(type, operation, &bytes);
-    if (!combine || count >= UINT64_C(1) << 40) {
-        return DN_EINVAL;
-    }
-    *reduction = (struct team_reduction){combine,
-                                         NULL,
-                                         bytes,
-                                         count,
-                                         pack(TEAM_REDUCE, type, operation, count),
-                                         team_alignment_of(type)};
-    return 0;
-}
-
 int team_reduction_with(const struct dn_operator *with, size_t count,
                         struct team_reduction *reduction)
 {
@@ -64,8 +41,8 @@ static inline void copy_element(void *to, const void *from, size_t bytes)
     }
 }
 
-static int reduce_word(struct dn_team *team, const struct team_reduction *reduction,
-                       const void *source, void *result, uint32_t summands)
+static inline int reduce_word(struct dn_team *team, const struct team_reduction *reduction,
+                              const void *source, void *result, uint32_t summands)
 {
     uint64_t word = 0;
     copy_element(&word, source, reduction->element_bytes);
@@ -250,9 +227,15 @@ static int reduce_large(struct dn_team *team, const struct team_reduction *reduc
     return error || !more_readers ? error : team_exchange(team, 0, reduction->argument);
 }
 
-int team_reduce_by_size(struct dn_team *team, const void *source, void *result,
-                        const struct team_reduction *reduction, uint32_t summands,
-                        team_reduce_large large)
+static inline bool is_word(const struct team_reduction *reduction)
+{
+    return reduction->count == 1 && reduction->element_bytes <= sizeof(uint64_t);
+}
+
+__attribute__((noinline)) int team_reduce_by_size(struct dn_team *team, const void *source,
+                                                  void *result,
+                                                  const struct team_reduction *reduction,
+                                                  uint32_t summands, team_reduce_large large)
 {
     size_t bytes = reduction->count * reduction->element_bytes;
     if (bytes != 0 && (!source || !result)) {
@@ -262,7 +245,7 @@ int team_reduce_by_size(struct dn_team *team, const void *source, void *result,
     if (error) {
         return error;
     }
-    if (reduction->count == 1 && bytes <= sizeof(uint64_t)) {
+    if (is_word(reduction)) {
         error = reduce_word(team, reduction, source, result, summands);
     } else if (bytes == 0) {
         error = team_exchange(team, 0, reduction->argument);
@@ -275,8 +258,14 @@ int team_reduce_by_size(struct dn_team *team, const void *source, void *result,
     return error;
 }
 
+/* A word is as quick as a barrier, where a frame with room for the large ones shows. */
 int team_allreduce(struct dn_team *team, const void *source, void *result,
                    const struct team_reduction *reduction)
 {
+    if (LIKELY(is_word(reduction) && source && result && base_turn_try(&team->turn))) {
+        int error = reduce_word(team, reduction, source, result, team->nic.count);
+        team_turn_give(team);
+        return error;
+    }
     return team_reduce_by_size(team, source, result, reduction, team->nic.count, reduce_large);
 }

@@ -16,9 +16,25 @@ struct team_reduction {
 };
 
 /* Makes a call's reduction from a type and an operation, or from the caller's own operator.
- * DN_EINVAL: they make no sense. */
-int team_reduction_of(enum dn_type type, enum dn_reduction operation, size_t count,
-                      struct team_reduction *reduction);
+ * DN_EINVAL: they make no sense. The argument has the numbers of the call exactly. */
+static inline int team_reduction_of(enum dn_type type, enum dn_reduction operation, size_t count,
+                                    struct team_reduction *reduction)
+{
+    size_t bytes = 0;
+    team_operator combine = team_find_operator(type, operation, &bytes);
+    if (UNLIKELY(!combine || count >= UINT64_C(1) << 40)) {
+        return DN_EINVAL;
+    }
+    *reduction = (struct team_reduction){
+        .combine = combine,
+        .element_bytes = bytes,
+        .count = count,
+        .argument = (uint64_t)TEAM_REDUCE << 56 | (uint64_t)type << 48 | (uint64_t)operation << 40 |
+                    count,
+        .alignment = team_types[type].alignment,
+    };
+    return 0;
+}
 int team_reduction_with(const struct dn_operator *with, size_t count,
                         struct team_reduction *reduction);
 

@@ -2,6 +2,7 @@
 #ifndef TEAM_TEAM_H
 #define TEAM_TEAM_H
 
+#include "base/turn.h"
 #include "host/wait.h"
 #include "group/tree.h"
 
@@ -90,9 +91,23 @@ int team_revoke(struct dn_team *team);
 /* ---- For the collective calls -------------------------------------------------- */
 
 /* Takes this node's turn on the team, and gives it back; *timeout_ns becomes what is left. */
-int team_turn_take(struct dn_team *team, uint64_t *timeout_ns);
-int team_turn_take_patiently(struct dn_team *team);
-void team_turn_give(struct dn_team *team);
+int team_turn_await(struct dn_team *team, uint64_t *timeout_ns);
+
+static inline int team_turn_take(struct dn_team *team, uint64_t *timeout_ns)
+{
+    return LIKELY(base_turn_try(&team->turn)) ? 0 : team_turn_await(team, timeout_ns);
+}
+
+static inline int team_turn_take_patiently(struct dn_team *team)
+{
+    uint64_t forever_ns = DN_FOREVER;
+    return team_turn_take(team, &forever_ns);
+}
+
+static inline void team_turn_give(struct dn_team *team)
+{
+    base_turn_end(&team->turn);
+}
 
 /* The tree barriers' words. */
 static inline struct group_tree_node *team_tree(const struct dn_team *team)
@@ -120,11 +135,9 @@ int team_first_phase(struct dn_team *team);
 /* This member's operand and argument for the phase that team_arrive begins. */
 static inline void team_contribute(struct dn_team *team, uint64_t operand, uint64_t argument)
 {
-    uint32_t phase = team->phase + 1;
-    atomic_store_explicit(group_team_operand(&team->nic, team->nic.index, phase), operand,
-                          memory_order_relaxed);
-    atomic_store_explicit(group_team_argument(&team->nic, team->nic.index, phase), argument,
-                          memory_order_relaxed);
+    _Atomic uint64_t *place = group_team_operand(&team->nic, team->nic.index, team->phase + 1);
+    atomic_store_explicit(place, operand, memory_order_relaxed);
+    atomic_store_explicit(place + team->nic.argument_offset, argument, memory_order_relaxed);
 }
 
 /* With the turn held: gives the team up. */
