@@ -45,9 +45,6 @@ struct group_sizes {
 
 /* The size that group_geometry chooses for registered memory, unless the group is too large. */
 #define GROUP_REGISTERED_BYTES (UINT64_C(64) << 30)
-/* The size that others choose where there are few addresses. A group with as little as this or less
- * spares addresses, and so aligns its heaps only as huge pages need it. */
-#define GROUP_REGISTERED_BYTES_MODEST (UINT64_C(256) << 20)
 
 /* Where everything lies in the file. group_geometry derives it from the sizes and the node
  * count; it never changes afterwards. */
@@ -60,11 +57,8 @@ struct group_geometry {
     uint64_t segment_offset[GROUP_AREA_FIRST_FREE]; /* from the node's start; [0] unused */
     uint64_t service_offset;                        /* the same */
     uint64_t registered_offset;                     /* the same */
-    /* A power of two, at least 2 MiB: every node's heap begins at a multiple of it in the file, and
-     * processes map the file at such multiples. So what has an offset in the heap has addresses as
-     * well aligned, at every node. Like all else it follows from node count and sizes alone: nodes
-     * that share no memory lay the group out each for itself, and must agree on what
-     * dn_alloc_aligned refuses. */
+    /* A power of two, at least 2 MiB: each node maps the file so that its own heap begins at a
+     * multiple of it. */
     uint64_t heap_alignment;
     uint64_t total_bytes;
 };

@@ -14,38 +14,65 @@
 #include "fabric/fabric.h"
 #include "group/life.h"
 
+#define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
+
 static uint64_t page_bytes(void)
 {
     return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Reserves room for the mapping at a multiple of the largest alignment that allocations may ask
- * for; the file's offsets then keep their alignment as addresses. */
-static int reserve(uint64_t bytes, uint64_t alignment, unsigned char **start)
+static unsigned char *map_nothing(uintptr_t at, uint64_t bytes, int flags)
 {
-    unsigned char *room = mmap(NULL, bytes + alignment, PROT_NONE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED) {
-        return DN_ENOMEM;
+    void *room = mmap((void *)at, bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    return room == MAP_FAILED ? NULL : room;
+}
+
+/* Room in which the byte at `offset` has an address that is a multiple of the alignment; NULL:
+ * there is none. */
+static unsigned char *reserve(uint64_t bytes, uint64_t offset, uint64_t alignment)
+{
+    unsigned char *room = map_nothing(0, bytes, 0);
+    uint64_t above = room ? ((uintptr_t)room + offset) % alignment : 0;
+    if (above == 0) {
+        return room;
     }
-    uint64_t before = -(uintptr_t)room % alignment;
+    /* The kernel gives the highest addresses that are free, and those below are so, too, as a rule.
+     * That spares addresses, which may be limited. */
+    uintptr_t wanted = (uintptr_t)room - above;
+    (void)munmap(room, bytes);
+    room = map_nothing(wanted, bytes, MAP_FIXED_NOREPLACE);
+    if ((uintptr_t)room == wanted) {
+        return room;
+    }
+    if (room) {
+        (void)munmap(room, bytes);
+    }
+    room = map_nothing(0, bytes + alignment, 0);
+    if (!room) {
+        return NULL;
+    }
+    uint64_t before = -((uintptr_t)room + offset) % alignment;
     if (before > 0) {
         (void)munmap(room, before);
     }
     (void)munmap(room + before + bytes, alignment - before);
-    *start = room + before;
-    return 0;
+    return room + before;
 }
 
 /* Maps the whole file. A forked child gets no mapping: it may not call, and must not
  * keep the memory alive. */
-static int map_whole(int fd, const struct group_geometry *geometry, struct group_memory **group)
+static int map_whole(int fd, const struct group_geometry *geometry, uint32_t rank,
+                     struct group_memory **group)
 {
-    unsigned char *start;
     uint64_t bytes = geometry->total_bytes;
-    int error = reserve(bytes, geometry->heap_alignment, &start);
-    if (error) {
-        return error;
+    uint64_t heap = geometry->nodes_offset + geometry->segment_offset[DN_HEAP];
+    bool is_node = rank < geometry->node_count;
+    unsigned char *start = is_node ? reserve(bytes, heap + rank * geometry->node_stride_bytes,
+                                             geometry->heap_alignment)
+                                   : reserve(bytes, 0, HUGE_PAGE_BYTES);
+    if (!start) {
+        return DN_ENOMEM;
     }
     void *map = mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
                      fd, 0);
@@ -72,7 +99,7 @@ static void ask_for_huge_pages(const struct host_group *mapped)
 }
 
 static int create(uint32_t node_count, const struct group_sizes *sizes, uint32_t core_count,
-                  struct host_group *made)
+                  uint32_t rank, struct host_group *made)
 {
     struct group_facts facts = {.core_count = core_count};
     int error = group_geometry(node_count, sizes, page_bytes(), &facts.geometry);
@@ -91,7 +118,7 @@ static int create(uint32_t node_count, const struct group_sizes *sizes, uint32_t
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         error = DN_ESYSTEM;
     } else {
-        error = map_whole(fd, &facts.geometry, &group);
+        error = map_whole(fd, &facts.geometry, rank, &group);
     }
     if (error) {
         int saved = errno;
@@ -106,15 +133,15 @@ static int create(uint32_t node_count, const struct group_sizes *sizes, uint32_t
 }
 
 int host_group_create(uint32_t node_count, const struct group_sizes *sizes, uint32_t core_count,
-                      struct host_group *made)
+                      uint32_t rank, struct host_group *made)
 {
-    int error = create(node_count, sizes, core_count, made);
+    int error = create(node_count, sizes, core_count, rank, made);
     if (error == DN_ENOMEM && sizes->registered_bytes == 0) {
         /* There are too few addresses, by a limit or on a small machine: the rest can still
-         * work, and a heap's alignment takes none then. */
+         * work. */
         struct group_sizes modest = *sizes;
         modest.registered_bytes = HOST_REGISTERED_BYTES_MODEST;
-        error = create(node_count, &modest, core_count, made);
+        error = create(node_count, &modest, core_count, rank, made);
     }
     return error;
 }
@@ -183,7 +210,7 @@ int host_group_look(int fd, struct host_group *copied)
     return 0;
 }
 
-int host_group_map(int fd, struct host_group *mapped)
+int host_group_map(int fd, uint32_t rank, struct host_group *mapped)
 {
     struct group_memory *group;
     struct group_facts facts;
@@ -192,7 +219,7 @@ int host_group_map(int fd, struct host_group *mapped)
         return error;
     }
     uint64_t bytes = facts.geometry.total_bytes;
-    error = map_whole(fd, &facts.geometry, &group);
+    error = map_whole(fd, &facts.geometry, rank, &group);
     if (error) {
         return error;
     }

@@ -16,9 +16,8 @@
 #define HOST_ENV_NOTIFY_FD "DIMMNET_NOTIFY_FD"
 #define HOST_ENV_LAUNCHER "DIMMNET_LAUNCHER_PID"
 
-/* Each node's registered memory when no size was given and there are few addresses; the heaps then
- * take no more of them than they need. */
-#define HOST_REGISTERED_BYTES_MODEST GROUP_REGISTERED_BYTES_MODEST
+/* Each node's registered memory when no size was given and there are few addresses. */
+#define HOST_REGISTERED_BYTES_MODEST (UINT64_C(256) << 20)
 
 struct host_group {
     int fd;
@@ -27,14 +26,17 @@ struct host_group {
     struct group_facts facts; /* private: see group/memory.h */
 };
 
-/* Makes a group's memory; the descriptor is close-on-exec. DN_EINVAL, DN_ERANGE,
- * DN_ESYSTEM, DN_ENOMEM. */
-int host_group_create(uint32_t node_count, const struct group_sizes *sizes, uint32_t core_count,
-                      struct host_group *made);
+/* For a process that is no node of the group: its mapping is good for no heap in particular. */
+#define HOST_NO_RANK UINT32_MAX
 
-/* Maps a group from a descriptor, which becomes close-on-exec. DN_EGROUP, DN_EVERSION,
- * DN_ENOMEM. */
-int host_group_map(int fd, struct host_group *mapped);
+/* Makes a group's memory and maps it, so that the heap of that rank is aligned; the descriptor is
+ * close-on-exec. DN_EINVAL, DN_ERANGE, DN_ESYSTEM, DN_ENOMEM. */
+int host_group_create(uint32_t node_count, const struct group_sizes *sizes, uint32_t core_count,
+                      uint32_t rank, struct host_group *made);
+
+/* Maps a group in the same way from a descriptor, which becomes close-on-exec. DN_EGROUP,
+ * DN_EVERSION, DN_ENOMEM. */
+int host_group_map(int fd, uint32_t rank, struct host_group *mapped);
 
 /* Copies a group's words, without the nodes' memory, for a reader that is not of the group; the
  * descriptor may be read-only. The copy is the reader's own: whatever the file's owner does to it

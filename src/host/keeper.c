@@ -151,7 +151,7 @@ static void give_up_for_absence(const struct keeper *keeper)
 static void make_group(struct keeper *keeper)
 {
     int error = host_group_create(keeper->size, &keeper->sizes, (uint32_t)CPU_COUNT(&keeper->cores),
-                                  &keeper->group);
+                                  HOST_NO_RANK, &keeper->group);
     if (!error) {
         keeper->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         error = keeper->notice < 0 ? DN_ESYSTEM : 0;

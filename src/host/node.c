@@ -79,7 +79,7 @@ static int find_place(struct place *place)
 
 static int map_launched(const struct place *place, struct host_group *launched)
 {
-    int error = host_group_map(place->group_fd, launched);
+    int error = host_group_map(place->group_fd, place->rank, launched);
     if (error && place->is_ours) {
         (void)close(place->group_fd);
     }
@@ -108,7 +108,7 @@ static int join_group(const struct place *place)
     }
     if (!error) {
         error = host_group_create(launched.facts.geometry.node_count, own,
-                                  launched.facts.core_count, &process.group);
+                                  launched.facts.core_count, place->rank, &process.group);
     }
     if (error) {
         stop_fabric();
@@ -133,7 +133,7 @@ static struct group_sizes own_sizes(const struct dn_options *options,
 static int make_group_of_one(const struct dn_options *options, const struct host_settings *settings)
 {
     struct group_sizes sizes = own_sizes(options, settings);
-    return host_group_create(1, &sizes, host_core_count(), &process.group);
+    return host_group_create(1, &sizes, host_core_count(), 0, &process.group);
 }
 
 /* Why the last attempt to attach failed, if there is more to say than the error's own sentence. */

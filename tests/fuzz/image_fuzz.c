@@ -37,7 +37,7 @@ static void make_once(void)
     if (images[0].memory) {
         return;
     }
-    FUZZ_ASSERT(host_group_create(NODES, &sizes, 2, &group) == 0);
+    FUZZ_ASSERT(host_group_create(NODES, &sizes, 2, HOST_NO_RANK, &group) == 0);
     FUZZ_ASSERT(udp_roster_create(NODES, &roster) == 0 && udp_roster_seal(&roster) == 0);
     const struct group_geometry *geometry = &group.facts.geometry;
     images[0] = keep(group.group, geometry->ports_offset + NODES * sizeof(struct group_port));

@@ -92,7 +92,7 @@ int launch_make_group(struct launch *launch)
                          : (uint64_t)host_core_count() * request->node_count / launch->rank_count;
     int error = host_group_create(request->node_count,
                                   request->fabric->shares_memory ? &request->sizes : &lives_alone,
-                                  (uint32_t)cores, &launch->group);
+                                  (uint32_t)cores, HOST_NO_RANK, &launch->group);
     if (error == DN_ERANGE) {
         return cli_refuse(request->command, "%u nodes of these sizes are too much memory to map",
                           request->node_count);
@@ -416,9 +416,8 @@ static void tell_repeat(const struct launch *launch)
         repeat->is_cut = launch->is_cut;
         for (uint32_t i = 0; i < launch->rank_count; i++) {
             const struct ending *ending = &launch->nodes[i].ending;
-            launch_repeat_ended(repeat, i,
-                                ending->kind == ENDING_KILLED ? 128 + ending->number
-                                                              : ending->number);
+            launch_repeat_ended(
+                repeat, i, ending->kind == ENDING_KILLED ? 128 + ending->number : ending->number);
         }
     }
 }

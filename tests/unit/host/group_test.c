@@ -16,7 +16,7 @@ static int make(void **state)
     static struct host_group group;
     const struct group_sizes sizes = {1, 1, 1, 1};
     *state = &group;
-    return host_group_create(3, &sizes, 1, &group);
+    return host_group_create(3, &sizes, 1, HOST_NO_RANK, &group);
 }
 
 static int unmake(void **state)
@@ -182,7 +182,34 @@ static void a_look_is_a_copy(void **state)
     assert_int_equal(look(group, &copied), DN_EGROUP);
 }
 
-/* ---- Few addresses -------------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------------------ */
+
+/* Each node has its own heap at a multiple of the heap's size, and other nodes' where no processor
+ * takes them for it. */
+static void a_node_maps_its_own_heap_aligned(void **state)
+{
+    const uint64_t gib = UINT64_C(1) << 30;
+    const struct group_sizes sizes = {4096, 4096, gib, 4096};
+    struct host_group made;
+    (void)state;
+    assert_int_equal(host_group_create(3, &sizes, 1, HOST_NO_RANK, &made), 0);
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct host_group mapped;
+        assert_int_equal(host_group_map(dup(made.fd), rank, &mapped), 0);
+        const struct group_geometry *geometry = &mapped.facts.geometry;
+        uintptr_t heap[3];
+        for (uint32_t node = 0; node < 3; node++) {
+            heap[node] = (uintptr_t)mapped.group + geometry->nodes_offset +
+                         node * geometry->node_stride_bytes + geometry->segment_offset[DN_HEAP];
+            assert_int_equal(heap[node] % (2 << 20), 0);
+        }
+        assert_int_equal(heap[rank] % gib, 0);
+        assert_int_not_equal(heap[(rank + 1) % 3] % (256 << 20), 0);
+        assert_int_not_equal(heap[(rank + 2) % 3] % (256 << 20), 0);
+        host_group_unmap(&mapped);
+    }
+    host_group_unmap(&made);
+}
 
 /* Makes an ordinary group of one, and maps its file as somebody who attaches does. */
 static void make_and_map_within_limit(void)
@@ -192,11 +219,11 @@ static void make_and_map_within_limit(void)
     struct host_group made;
     struct host_group mapped;
     int error = setrlimit(RLIMIT_AS, &addresses) == 0 ? 0 : DN_ESYSTEM;
-    error = error ? error : host_group_create(1, &sizes, 1, &made);
+    error = error ? error : host_group_create(1, &sizes, 1, 0, &made);
     if (!error) {
         int fd = dup(made.fd);
         host_group_unmap(&made);
-        error = host_group_map(fd, &mapped);
+        error = host_group_map(fd, 0, &mapped);
     }
     if (error) {
         (void)fprintf(stderr, "%s\n", dn_strerror(error));
@@ -264,6 +291,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_life_that_makes_no_sense_ends_as_a_death, make, unmake),
         cmocka_unit_test_setup_teardown(only_a_wish_ends_the_group, make, unmake),
         cmocka_unit_test_setup_teardown(a_look_is_a_copy, make, unmake),
+        cmocka_unit_test(a_node_maps_its_own_heap_aligned),
         cmocka_unit_test(a_group_of_one_needs_few_addresses),
         cmocka_unit_test(a_notice_is_cleared),
         cmocka_unit_test(a_notice_is_cleared_by_an_old_kernel),

@@ -61,7 +61,7 @@ static int begin(void **state)
                              .verdict = {.due_ns = NEVER}};
     said_count = 0;
     passed_on[0] = '\0';
-    int error = host_group_create(NODES, &sizes, 1, &launch.group);
+    int error = host_group_create(NODES, &sizes, 1, HOST_NO_RANK, &launch.group);
     for (uint32_t rank = 0; rank < NODES && !error; rank++) {
         host_group_tell_life(&launch.group, rank, DN_ATTACHED);
     }
