@@ -156,6 +156,21 @@ static void reduce(void *context, uint64_t count)
     }
 }
 
+/* Version 1.4, which others have, knows active sets only. */
+#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
+static void reduce_on_team(void *context, uint64_t count)
+{
+    const struct reduction *reduction = context;
+    for (uint64_t i = 0; i < count; i++) {
+        (void)shmem_double_sum_reduce(SHMEM_TEAM_WORLD, reduction->result, reduction->source,
+                                      (size_t)reduction->count);
+    }
+}
+#define REDUCE_ON_TEAM reduce_on_team
+#else
+#define REDUCE_ON_TEAM NULL
+#endif
+
 static void *symmetric_memory(size_t bytes)
 {
     void *memory = shmem_align(4096, bytes);
@@ -202,8 +217,15 @@ static void test_reduce(void)
     struct reduction reduction = {.flags = reach(words->flag), .count = 1};
     struct bench_pair pair = {bench_raw_barrier, reduce, &reduction,
                               reduction.flags.theirs != NULL};
+    struct bench_row on_team = {"reduce",    "one double, team", "shmem_double_sum_reduce",
+                                "reduce_ns", sizeof(double),     0};
+    struct bench_pair team_pair = {bench_raw_barrier, REDUCE_ON_TEAM, &reduction,
+                                   reduction.flags.theirs != NULL};
     open_reduction(&reduction);
     bench_measure(&world, &row, &pair);
+    if (team_pair.block) {
+        bench_measure(&world, &on_team, &team_pair);
+    }
     pair.has_raw = false;
     row.detail = "doubles";
     for (int bytes = BENCH_REDUCE_SMALLER;
