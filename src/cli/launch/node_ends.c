@@ -229,24 +229,34 @@ static bool attached_process_remains(struct launch *launch, uint32_t index)
     return true;
 }
 
+/* Whether the process further down ended well. Only its parent learns its status, and may be
+ * content with it: then it counts as well, and the process has left if it was at rest. One that had
+ * not come that far has not. */
+static bool attached_ended_well(const struct launch *launch, uint32_t rank,
+                                const struct ending *ending)
+{
+    return ending->kind == ENDING_UNKNOWN ? host_group_life(&launch->group, rank) == DN_ATTACHED
+                                          : ended_well(ending);
+}
+
 /* The process further down has ended, and the node's own runs. */
 static void on_attached_end(struct launch *launch, uint32_t index, const struct ending *ending)
 {
     struct node *node = &launch->nodes[index];
     uint32_t rank = launch->rank_first + index;
-    bool death = node->state == NODE_RUNNING && !node->announced &&
-                 !group_life_gone(host_group_life(&launch->group, rank));
+    bool counts = node->state == NODE_RUNNING && !node->announced &&
+                  !group_life_gone(host_group_life(&launch->group, rank));
     tell_whether_it_goes_on(launch);
     bool wanted = end_is_wanted(launch);
-    if (death) {
-        (void)host_group_node_ended(&launch->group, rank, false);
-        node->announced = true;
-    }
+    bool death = counts && host_group_node_ended(&launch->group, rank,
+                                                 attached_ended_well(launch, rank, ending));
+    /* One that has left is not announced: how the node's own process ends counts, too. */
+    node->announced |= death;
     unwatch(launch, node);
+    if (counts && launch->agent) {
+        remote_agent_tell_lives(launch);
+    }
     if (death) {
-        if (launch->agent) {
-            remote_agent_tell_lives(launch);
-        }
         on_failure(launch, index, node->attached_pid, ending, wanted);
     }
 }

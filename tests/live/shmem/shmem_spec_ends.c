@@ -1,7 +1,8 @@
 /* Programs that end early, and programs with one mistake each. shmem_spec_ends.sh and
  * shmem_spec_debug.sh say what must happen then.
  *
- * usage: shmem_spec_ends exit WHERE [thread], kill WHERE, or the name of a mistake */
+ * usage: shmem_spec_ends exit WHERE [thread], kill WHERE, at_rest [STATUS], at_work [STATUS],
+ * or the name of a mistake */
 #include <signal.h>
 
 #include "shmem_spec.h"
@@ -522,9 +523,23 @@ static int without_finalize(void)
     return 0;
 }
 
+/* Ends without the functions that exit() calls, and so without leaving the group. */
+static int end_at_once(bool finalizes, int status)
+{
+    shmem_init();
+    spec_begin();
+    if (finalizes) {
+        shmem_finalize();
+    }
+    _exit(status);
+}
+
 int main(int argc, char **argv)
 {
     require(argc > 1);
+    if (strcmp(argv[1], "at_rest") == 0 || strcmp(argv[1], "at_work") == 0) {
+        return end_at_once(strcmp(argv[1], "at_rest") == 0, argc > 2 ? atoi(argv[2]) : 0);
+    }
     if (strcmp(argv[1], "without_init") == 0) {
         shmem_long_p(&word, 1, 0);
         return 0;

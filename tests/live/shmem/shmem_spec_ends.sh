@@ -45,6 +45,19 @@ implicit_end()
     [ "$status" -eq 0 ] && grep -q '^ok' "$live_work/out"
 }
 
+# below PLACE STATUS END WANTED: the PEs are below shells, which end as they like: with status END.
+# Where the PE ends, without leaving the group, counts only while it has not finalized.
+below()
+{
+    # shellcheck disable=SC2016 # the inner shell's
+    live_group -n 2 --timeout 20 sh -c '"$0" "$1" "$2"; sleep 0.3; exit "$3"' "$program" "$1" "$2" "$3"
+    if [ "$status" -ne "$4" ]; then
+        echo "status $status, not $4"
+        return 1
+    fi
+    live_nothing_remains
+}
+
 for place in $places; do
     live_verdict "global exit, 2 PEs, the other one: $place" global_exit 2 "$place"
 done
@@ -59,5 +72,9 @@ done
 for pes in 1 2 4; do
     live_verdict "start_pes and no shmem_finalize, $pes PEs" implicit_end "$pes"
 done
+live_verdict "below a shell, a PE has finalized" below at_rest 0 0 0
+live_verdict "below a shell, a PE has finalized and fails" below at_rest 3 0 0
+live_verdict "below a shell that fails, a PE has finalized" below at_rest 0 5 5
+live_verdict "below a shell, a PE has not finalized" below at_work 0 0 1
 live_verdict "nothing remains" live_nothing_remains
 live_finish
