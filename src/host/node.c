@@ -502,6 +502,10 @@ static void note_departure(void)
 void host_rest(struct dn_node *node, bool rests)
 {
     INVARIANT(host_node_open(node));
+    if (rests) {
+        /* The process may end at any moment: what peers still wait for is in place. */
+        (void)fabric_settle(&default_node.lane);
+    }
     note_departure();
     group_life_rest(&process.control, rests);
 }
