@@ -226,6 +226,17 @@ static void check_same_program(const char *call, const struct introduction *all)
     }
 }
 
+/* Debug mode takes part in collective calls, so one PE that has it turns it on for all. Launchers
+ * of MPI programs may set variables for some processes only. */
+static bool wants_debug(const struct introduction *all)
+{
+    bool wants = false;
+    for (int pe = 0; pe < shmem_state.n_pes; pe++) {
+        wants = wants || all[pe].debug;
+    }
+    return wants;
+}
+
 static void *allocate(const char *call, size_t count, size_t size)
 {
     void *memory = calloc(count, size);
@@ -284,6 +295,7 @@ static void meet(const char *call, const struct shmem_environment *environment)
     inner_trace_as(shmem_state.node, call);
     shmem_require(call, dn_allgather(dn_team_all(shmem_state.node), &mine, all, sizeof mine));
     check_same_program(call, all);
+    shmem_state.debug = wants_debug(all);
     lay_out(call, &data, all);
     free(all);
 }
@@ -353,7 +365,7 @@ static void start(const char *call, int level)
     shmem_state.my_pe = dn_rank(node);
     shmem_state.n_pes = dn_size(node);
     shmem_state.thread_level = level;
-    shmem_state.debug = environment.debug;
+    shmem_state.debug = false;
     shmem_state.goes_on = false;
     say_finalizing(false);
     meet(call, &environment);

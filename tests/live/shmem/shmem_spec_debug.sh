@@ -82,6 +82,17 @@ always|call_after_finalize|shmem_long_p|after shmem_finalize
 always|without_init|shmem_long_p|before shmem_init
 END
 
+# One PE alone has the variable, as launchers of MPI programs allow.
+asked_by_one()
+{
+    # shellcheck disable=SC2016 # the PE's shell does that
+    live_group -n 2 --timeout 20 sh -c \
+        '[ "$DIMMNET_RANK" != 1 ] || export SHMEM_DEBUG=1; exec "$0" "$@"' "$program" "$1"
+    grep -Eq "$2" "$live_work/err"
+}
+
+live_verdict "one PE asks, and mistakes are found" asked_by_one another_root 'gave other numbers'
+
 # A program without mistakes works the same in debug mode, which rightly says which PE is slow.
 correct_program()
 {
