@@ -107,15 +107,20 @@ static uint32_t with_next_drawn(uint32_t word)
     return (word & ~HALF) | ((word + 1) & HALF);
 }
 
+/* Somebody else has the lock, as it seems: the word does not say who. */
+static void look_for_deaths(const uint32_t *lock, const char *call)
+{
+    int dead = inner_shmem_dead_pe();
+    if (dead >= 0) {
+        fortran_fail(call, "PE %d has died, perhaps with the lock at %p", dead, (const void *)lock);
+    }
+}
+
 /* Lets others run before the word is read again. PE 0 sleeps until it has changed, or a PE has
  * died. */
 static void pause_for(uint32_t *lock, uint32_t word)
 {
-    int dead = inner_shmem_dead_pe();
-    if (dead >= 0) {
-        fortran_fail("SHMEM_SET_LOCK", "PE %d has died, perhaps with the lock at %p", dead,
-                     (void *)lock);
-    }
+    look_for_deaths(lock, "SHMEM_SET_LOCK");
     if (shmem_my_pe() == HOME) {
         shmem_uint32_wait_until(lock, SHMEM_CMP_NE, word);
     } else {
@@ -158,6 +163,7 @@ static int test_lock(uint32_t *lock)
     uint32_t word = shmem_uint32_atomic_fetch(lock, HOME);
     if (served_of(word) != next_of(word) ||
         shmem_uint32_atomic_compare_swap(lock, word, with_next_drawn(word), HOME) != word) {
+        look_for_deaths(lock, "SHMEM_TEST_LOCK");
         /* Programs try in a loop, and a test of an own word lets others run. */
         if (shmem_my_pe() == HOME) {
             (void)shmem_uint32_test(lock, SHMEM_CMP_NE, word);

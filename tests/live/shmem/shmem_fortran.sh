@@ -68,7 +68,7 @@ compiles()
 refused()
 {
     cat >"$live_work/wrong.f90"
-    if oshfort -fsyntax-only "$live_work/wrong.f90" >"$live_work/said" 2>&1; then
+    if LC_ALL=C oshfort -fsyntax-only "$live_work/wrong.f90" >"$live_work/said" 2>&1; then
         echo "it is taken"
         return 1
     fi
@@ -103,7 +103,7 @@ every_name()
 included()
 {
     printf '%s\n' '      SUBROUTINE S' '      IMPLICIT NONE' "      INCLUDE 'shmem.fh'" \
-        '      LOGICAL L' '      L = SHMEM_PE_ACCESSIBLE(0)' '      END' >"$live_work/included.f"
+        "      INCLUDE 'shmemx.fh'" "      INCLUDE 'mpp/shmemx.fh'" '      LOGICAL L' '      L = SHMEM_PE_ACCESSIBLE(0)' '      END' >"$live_work/included.f"
     cp "$live_work/included.f" "$live_work/included.f90"
     compiles -c -Wall -Werror -o "$live_work/included.o" "$live_work/included.f" &&
         compiles -c -Wall -Werror -o "$live_work/included.o" "$live_work/included.f90"
@@ -149,10 +149,10 @@ ends()
     ends_with 2 "$@"
 }
 
-# lock_of_the_dead PES WHO TEXT: the survivors do not wait for ever, and one of them says that.
+# lock_of_the_dead PES HOW TEXT: the survivors do not wait for ever, and one of them says that.
 lock_of_the_dead()
 {
-    live_group -n "$1" --timeout 100 "$live_work/ends" "dead $2"
+    live_group -n "$1" --timeout 100 "$live_work/ends" "$2"
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ] && grep "has the lock" "$live_work/out" &&
         grep -qE "^PE [0-9]+: $3" "$live_work/err"
 }
@@ -247,8 +247,8 @@ program ends
     call shmem_set_lock(lock)
     print '(a)', 'has it now'
     call shmem_clear_lock(lock)
-  case ('dead 0', 'dead 1')
-    read (how(6:), *) code
+  case ('dead 0', 'dead 1', 'tried 0', 'tried 1')
+    read (how(index(how, ' '):), *) code
     code = modulo(code, shmem_n_pes())
     word = shmemx_failure_mode(1)
     if (shmem_my_pe() == code) then
@@ -258,7 +258,9 @@ program ends
     end if
     call shmem_barrier_all()
     if (shmem_my_pe() == code) word = raise(9)
-    call shmem_set_lock(lock)
+    if (how(:4) == 'dead') call shmem_set_lock(lock)
+    do while (how(:5) == 'tried' .and. shmem_test_lock(lock) /= 0)
+    end do
     print '(a)', 'who has died cannot give it'
   case ('pe')
     call shmem_put4(word, word, 1, 2)
@@ -282,10 +284,14 @@ live_verdict "a lock that is not held" ends 1 "SHMEM_CLEAR_LOCK: this PE does no
 for pes in 2 4; do
     live_verdict "a lock is given at the end without SHMEM_FINALIZE, $pes PEs" ends_with "$pes" 0 "has it now" \
         "$live_work/ends" stop
-    live_verdict "a lock whose holder has died, $pes PEs" lock_of_the_dead "$pes" 1 \
+    live_verdict "a lock whose holder has died, $pes PEs" lock_of_the_dead "$pes" "dead 1" \
         "SHMEM_SET_LOCK: PE 1 has died, perhaps with the lock"
-    live_verdict "a lock whose home has died, $pes PEs" lock_of_the_dead "$pes" 0 \
+    live_verdict "a lock whose home has died, $pes PEs" lock_of_the_dead "$pes" "dead 0" \
         "SHMEM_SET_LOCK: PE 0 has died"
+    live_verdict "a lock whose holder has died is tried, $pes PEs" lock_of_the_dead "$pes" \
+        "tried 1" "SHMEM_TEST_LOCK: PE 1 has died, perhaps with the lock"
+    live_verdict "a lock whose home has died is tried, $pes PEs" lock_of_the_dead "$pes" "tried 0" \
+        "SHMEM_TEST_LOCK: PE 0 has died"
 done
 live_verdict "no such PE" ends 1 "there is no PE 2" "$live_work/ends" pe
 live_verdict "a negative number of elements" ends 1 "shmem_put32: " "$live_work/ends" number
