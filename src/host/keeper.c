@@ -150,7 +150,10 @@ static void give_up_for_absence(const struct keeper *keeper)
 /* Everybody is there. */
 static void make_group(struct keeper *keeper)
 {
-    int error = host_group_create(keeper->size, &keeper->sizes, (uint32_t)CPU_COUNT(&keeper->cores),
+    /* A machine with more cores than the set has room for does not tell which are a process's. */
+    int cores = CPU_COUNT(&keeper->cores);
+    int error = host_group_create(keeper->size, &keeper->sizes,
+                                  cores > 0 ? (uint32_t)cores : (uint32_t)host_core_count(),
                                   HOST_NO_RANK, &keeper->group);
     if (!error) {
         keeper->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -163,6 +166,9 @@ static void make_group(struct keeper *keeper)
     /* Before anybody may end, and another program of the same job begin. */
     (void)close(keeper->listener);
     (void)close(keeper->starter);
+    for (uint32_t i = 0; i < keeper->stranger_count; i++) {
+        (void)close(keeper->strangers[i]);
+    }
     for (uint32_t rank = 0; rank < keeper->size; rank++) {
         (void)tell(keeper, keeper->members[rank].connection, KEEPER_WELCOME, keeper->size);
     }
