@@ -4,7 +4,7 @@
 # A test prints "ok NAME" or "FAIL NAME" for each behaviour and ends with live_finish.
 set -uo pipefail
 
-live_build=$(cd "${1:?usage: TEST BUILD_FOLDER}" && pwd)
+live_build=$(cd "${1:?usage: TEST BUILD_FOLDER}" && pwd -P)
 live_dimmnet=$live_build/dimmnet
 live_programs=$live_build/tests/live
 live_work=$(mktemp -d)

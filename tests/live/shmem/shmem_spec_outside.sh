@@ -25,7 +25,8 @@ debug_says_so()
         sed "s/.*/PE 2: &: this PE is not in the active set $set and takes no part in the call/" \
             >"$live_work/wanted"
     [ "$(wc -l <"$live_work/wanted")" -eq 56 ] || { echo "not all calls"; return 1; }
-    diff "$live_work/wanted" "$live_work/err"
+    # The others may wait so long for a PE that comes late on a busy machine that they say it.
+    grep -v ' waiting for PE ' "$live_work/err" | diff "$live_work/wanted" -
 }
 
 says_nothing()

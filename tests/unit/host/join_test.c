@@ -111,7 +111,7 @@ static void rank_0_learns_that_the_keeper_was_killed(void **state)
     }
     pid_t rank_0 = fork();
     if (rank_0 == 0) {
-        _exit(join_and_expect(&job, 5000, DN_EPEER, "the job's keeper has ended"));
+        _exit(join_and_expect(&job, 60000, DN_EPEER, "the job's keeper has ended"));
     }
     pid_t keeper = 0;
     uint64_t until_ns = unit_now_ns() + UNIT_PATIENCE_NS;
@@ -138,7 +138,7 @@ static int fail_for_descriptors(const struct host_job *job, int free)
     }
     unsigned before = open_files();
     allow_files(lowest + free);
-    int wrong = join_and_expect(job, 10000, DN_ESYSTEM, "Too many open files");
+    int wrong = join_and_expect(job, 60000, DN_ESYSTEM, "Too many open files");
     return wrong ? wrong : open_files() != before;
 }
 
@@ -152,7 +152,9 @@ static void a_rank_that_has_too_few_descriptors_keeps_none(void **state)
         for (int rank = 0; rank < 2; rank++) {
             ranks[rank] = fork();
             if (ranks[rank] == 0) {
-                struct host_join_terms terms = {.sizes = &sizes, .patience_ms = 2000};
+                /* Rank 1 does not come if it has no descriptor at all. */
+                struct host_join_terms terms = {.sizes = &sizes,
+                                                .patience_ms = free == 0 ? 2000 : 60000};
                 char sentence[HOST_SENTENCE_BYTES];
                 int fd;
                 _exit(rank == 1 ? fail_for_descriptors(&jobs[1], free)
@@ -508,19 +510,22 @@ static int save_and_stay(unsigned files)
     return 0;
 }
 
-/* Several times, as a busy machine may not give the handler a core in time. */
+/* Several times, as a busy machine may not give the handler a core in time, nor the process before
+ * it is killed. */
 static void a_rank_that_is_ended_may_save_its_state(void **state)
 {
-    char said[1024] = "";
+    bool has_saved = false;
     (void)state;
-    for (int round = 0; round < 5 && !strstr(said, "saved\n"); round++) {
-        char name[16];
+    for (int round = 0; round < 5 && !has_saved; round++) {
+        char said[1024];
+        char name[32];
         int status;
         (void)snprintf(name, sizeof name, "saved %d", round);
         run_to_the_end(name, save_and_stay, end_without_leaving, &status, said);
-        assert_int_equal(WEXITSTATUS(status), 1);
+        has_saved = WIFEXITED(status) && strstr(said, "saved\n");
+        assert_true(!has_saved || WEXITSTATUS(status) == 1);
     }
-    assert_non_null(strstr(said, "saved\n"));
+    assert_true(has_saved);
 }
 
 int main(void)

@@ -201,7 +201,10 @@ static void the_last_rank_hangs_up_unseen(void **state)
     if (keeper == 0) {
         skip(); /* the kernel does not tell */
     }
+    int status;
     assert_int_equal(kill(keeper, SIGSTOP), 0);
+    assert_int_equal(waitpid(keeper, &status, WUNTRACED), keeper);
+    assert_true(WIFSTOPPED(status));
     int stays = come(&job, 0, DN_FOREVER);
     (void)close(come(&job, 1, DN_FOREVER));
     assert_int_equal(kill(keeper, SIGCONT), 0);
