@@ -85,6 +85,8 @@ if command -v gfortran >/dev/null; then
         oshrun -n 3 "$folder/total" | tee "$folder/log"
         grep -qx 'total *6' "$folder/log"
     done
+else
+    echo "skip Fortran: gfortran is missing"
 fi
 for page in man1/oshcc.1 man1/oshc++.1 man1/oshfort.1 man1/oshrun.1 man7/shmem.7 man7/fagus.7 \
     man3/fagus_release.3 man3/comm_sync.3; do
