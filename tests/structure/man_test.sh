@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The man pages are well formed and complete: every function of dimmnet.h and fagus.h stands in
-# the NAME of one page and every FAGUS_ error in fagus(7); references to our own pages lead
+# The man pages are well formed and complete: every function of dimmnet.h, fagus.h and shmemx.h
+# stands in the NAME of one page and every FAGUS_ error in fagus(7); references to our own pages lead
 # somewhere; and every whole program in a page compiles.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -34,7 +34,8 @@ declared() { gcc -E -P -std=c11 "include/$1" | grep -oE "\\b($2) ?\\(" | tr -d '
 while read -r name; do
     grep -qx "$name 3" "$folder/names" || fault "$name has no page"
 done < <(declared dimmnet.h 'dn_[a-z0-9_]+' &&
-    declared fagus.h 'fagus_[a-z0-9_]+|dimmnet_[a-z0-9_]+|comm_sync')
+    declared fagus.h 'fagus_[a-z0-9_]+|dimmnet_[a-z0-9_]+|comm_sync' &&
+    declared shmemx.h 'shmemx_[a-z0-9_]+')
 
 while read -r name; do
     grep -q "^\.It Er $name" man/fagus.7 || fault "fagus(7) does not explain $name"
