@@ -577,6 +577,15 @@ test_a_stopped_reader_holds_the_nodes_back()
 
 has_bytes() { [ "$(wc -c <"$1")" -eq "$2" ]; }
 
+# What the reader has not read fills the pipe. (64 KiB; a page may have room left.)
+pipe_is_full()
+{
+    [ "$(python3 -c 'import array, fcntl, termios
+count = array.array("i", [0])
+fcntl.ioctl(7, termios.FIONREAD, count)
+print(count[0])')" -ge 61440 ]
+}
+
 test_sigterm_ends_a_launcher_whose_reader_is_stopped()
 {
     mkfifo pipe
@@ -585,7 +594,7 @@ test_sigterm_ends_a_launcher_whose_reader_is_stopped()
     "$dimmnet" run -n 2 yes >pipe 2>err &
     launcher=$!
     set +m
-    sleep 0.5
+    eventually pipe_is_full
     kill -TERM "$launcher"
     eventually no_nodes_of "$launcher"
     kill -TERM "$launcher"
