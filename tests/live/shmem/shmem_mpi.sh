@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# OpenSHMEM programs that a launcher of MPI programs starts, most of them with MPI in them.
-# usage: shmem_mpi.sh BUILD_FOLDER
+# OpenSHMEM programs that a launcher of MPI programs starts.
+# usage: shmem_mpi.sh BUILD_FOLDER [LAUNCHER...]
+# Without launchers (openmpi, mpich) there is only what Open MPI's tells its processes; with them
+# programs have MPI in them, too. Those spin on all cores, and nothing that looks at the clock should
+# run beside them.
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
@@ -35,12 +38,14 @@ plain()
 }
 
 # The launchers that are here, and for those with a compiler the program with their MPI.
-launchers=(plain)
+wanted=("${@:2}")
+launchers=()
+[ "${#wanted[@]}" -gt 0 ] || launchers=(plain)
 declare -A programs=([plain]=$bare)
 have_mpi=()
 # The libraries of a sanitized build need a sanitized program.
 is_sanitized() { grep -q -- -fsanitize= "$live_build/build.ninja"; }
-for mpi in openmpi mpich; do
+for mpi in "${wanted[@]}"; do
     case $mpi in
     openmpi) launcher=mpirun.openmpi compiler=mpicc.openmpi ;;
     mpich) launcher=mpiexec.hydra compiler=mpicc.mpich ;;
