@@ -103,7 +103,8 @@ every_name()
 included()
 {
     printf '%s\n' '      SUBROUTINE S' '      IMPLICIT NONE' "      INCLUDE 'shmem.fh'" \
-        "      INCLUDE 'shmemx.fh'" "      INCLUDE 'mpp/shmemx.fh'" '      LOGICAL L' '      L = SHMEM_PE_ACCESSIBLE(0)' '      END' >"$live_work/included.f"
+        "      INCLUDE 'shmemx.fh'" "      INCLUDE 'mpp/shmemx.fh'" '      LOGICAL L' \
+        '      L = SHMEM_PE_ACCESSIBLE(0)' '      END' >"$live_work/included.f"
     cp "$live_work/included.f" "$live_work/included.f90"
     compiles -c -Wall -Werror -o "$live_work/included.o" "$live_work/included.f" &&
         compiles -c -Wall -Werror -o "$live_work/included.o" "$live_work/included.f90"
